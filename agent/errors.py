@@ -1,0 +1,29 @@
+"""Exceptions that reach a caller, and no others.
+
+    AgentError
+      SettingsError    a caller's mistake: no model to be had, a bad limit, two tools of one name, ...
+      RunFailed        from result.raise_for_status(): the run ended without a final answer
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent.results import RunResult
+
+
+class AgentError(Exception):
+    """Base of everything that this package raises."""
+
+
+class SettingsError(AgentError, ValueError):
+    """Something that only the caller can put right, found before the first request."""
+
+
+class RunFailed(AgentError):
+    """A run ended without its own final answer; ``result`` holds all of it."""
+
+    def __init__(self, message: str, result: RunResult) -> None:
+        super().__init__(message)
+        self.result = result

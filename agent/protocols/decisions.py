@@ -1,0 +1,63 @@
+"""What a reply means: the three things that a protocol can read out of it.
+
+A decision is data. Reading a reply runs nothing, writes nothing and never raises; the loop acts on
+what was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Action:
+    """One tool call: the tool's registered name and its input.
+
+    ``input`` is text for a single-input tool, or the arguments by name. ``call_id`` ties an action to
+    its observation in a native tool call; the text protocol has none.
+    """
+
+    tool: str
+    input: str | Mapping[str, object]
+    call_id: str = ""
+
+
+@dataclass(frozen=True)
+class Act:
+    """Run these actions. ``kept`` is the part of the reply that may go back to the model."""
+
+    actions: tuple[Action, ...]
+    thought: str = ""
+    kept: str = ""
+
+
+@dataclass(frozen=True)
+class Finish:
+    """The answer is in hand. ``unformatted``: it came without the label it should have had."""
+
+    answer: str
+    thought: str = ""
+    kept: str = ""
+    unformatted: bool = False
+
+
+Fault = Literal["empty", "no_label", "unknown_tool", "bad_call", "unclosed", "trailing", "cut"]
+
+
+@dataclass(frozen=True)
+class Malformed:
+    """The reply cannot be acted on.
+
+    ``fault`` is its kind; ``detail`` names the piece of the reply at fault (the unknown tool's name, the
+    text after the bracket, ...). ``kept`` is as in Act. The protocol words the correction from it.
+    """
+
+    fault: Fault
+    detail: str = ""
+    thought: str = ""
+    kept: str = ""
+
+
+Decision = Act | Finish | Malformed
