@@ -1,8 +1,8 @@
 """Exceptions that reach a caller, and no others.
 
-    AgentError
-      SettingsError    a caller's mistake: no model to be had, a bad limit, two tools of one name, ...
-      RunFailed        from result.raise_for_status(): the run ended without a final answer
+AgentError
+  SettingsError    a caller's mistake: no model to be had, a bad limit, two tools of one name, ...
+  RunFailed        from result.raise_for_status(): the run ended without a final answer
 """
 
 from __future__ import annotations

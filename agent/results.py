@@ -63,8 +63,12 @@ class Observation:
 
 
 @dataclass(frozen=True)
-class ActionTaken:
-    """An action as a step records it: the tool, its input and, for native calls, the call's id."""
+class Action:
+    """One tool call: the tool's registered name and its input.
+
+    ``input`` is text for a single-input tool, or the arguments by name. ``call_id`` ties an action to
+    its observation in a native tool call; the text protocol has none.
+    """
 
     tool: str
     input: str | Mapping[str, object]
@@ -77,7 +81,7 @@ class Step:
 
     number: int
     thought: str = ""
-    actions: tuple[ActionTaken, ...] = ()
+    actions: tuple[Action, ...] = ()
     observations: tuple[Observation, ...] = ()
     error: str | None = None
     raw_reply: str = ""

@@ -6,22 +6,10 @@ what was read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-
-@dataclass(frozen=True)
-class Action:
-    """One tool call: the tool's registered name and its input.
-
-    ``input`` is text for a single-input tool, or the arguments by name. ``call_id`` ties an action to
-    its observation in a native tool call; the text protocol has none.
-    """
-
-    tool: str
-    input: str | Mapping[str, object]
-    call_id: str = ""
+from agent.results import Action
 
 
 @dataclass(frozen=True)
