@@ -13,6 +13,21 @@ from agent.results import Action
 
 
 @dataclass(frozen=True)
+class ToolSpec:
+    """What a reader must know of a tool: its name and what its argument may look like.
+
+    ``fields`` are the argument names. With exactly one the input is text; with several, or none, it is
+    arguments by name. ``input_required`` is False where an empty argument is a valid call (Time).
+    ``required`` names the fields that a call to a tool with several must give.
+    """
+
+    name: str
+    fields: tuple[str, ...] = ("tool_input",)
+    input_required: bool = True
+    required: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Act:
     """Run these actions. ``kept`` is the part of the reply that may go back to the model."""
 
