@@ -133,7 +133,7 @@ def _fetch(model: Weights, folder: Path, progress: Callable[[int], None] | None)
             partial.unlink(missing_ok=True)
         raise
     partial.replace(target)
-    _say(f"The embedded model is ready. To delete it again: python -m agent.weights delete {model.name}")
+    _say(f"The embedded model is ready. To have the room back, delete {target}")
     return target
 
 
