@@ -1,0 +1,202 @@
+"""Reading a reply of the text protocol: what does the model want done?
+
+    visible text -> labelled pieces -> the first piece that decides -> its call -> its argument
+
+`read_reply` is pure and total: every string gives a decision. It is linear in the reply's length: one
+piece at most is searched for a closing bracket, and no pattern runs back over what it has read.
+It is tolerant in dress (bold, fences, quotes, widths, case) and strict in meaning: what might be half
+a call is not run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agent.protocols.arguments import closing
+from agent.protocols.calls import decide, is_answer, json_call, resolve, says_nothing, unknown
+from agent.protocols.decisions import Decision, Finish, Malformed, ToolSpec
+from agent.protocols.labels import OPENERS, Piece, has_inline_label, pieces, visible
+
+_OPENER = re.compile(r"[\[［【(（{\n]")
+# What may go on with the argument after its close: 2+2)*3, 2)², 2)x3, a second bracket, a closing quote.
+_GOES_ON = re.compile(
+    r"[.,]?(?:[-+*/%^=<>!&|~×÷−·√\d²³¹⁰⁴-⁹½¼¾\[\](){}［］【】（）\"'`“”‘’「」]|[xX][ \t]{0,3}\d)"
+)
+_JSON_START = re.compile(r"^[ \t]{0,40}(?P<tag><tool_call>[ \t]{0,3}\n?[ \t]{0,3})?(?=\{)", re.MULTILINE)
+_TAG_END = "</tool_call>"
+_QUOTED = 60
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """What was decided, by the text from ``start`` to ``end``.
+
+    ``closed``: its last sign was a closing bracket, so a longer reply would not have changed it.
+    """
+
+    decision: Decision
+    start: int
+    end: int
+    closed: bool = False
+
+
+def read_reply(text: str, tools: Sequence[ToolSpec], *, cut: bool = False) -> Decision:
+    """Read what ``text`` decides, given the tools that the model may call.
+
+    ``cut``: the token limit ended the reply (finish_reason "length"). Then only what was complete before
+    the cut decides; anything that reaches the end of the text is Malformed("cut").
+    """
+    shown = visible(text)
+    parts = pieces(shown)
+    verdict = _first_verdict(shown, parts, tools)
+    decision = verdict.decision
+    if cut and not verdict.closed and verdict.end >= len(shown):
+        decision = Malformed("cut")
+    return replace(
+        decision,
+        thought=_thought(shown, parts, verdict.start),
+        kept=_kept(shown, parts, verdict.end),
+    )
+
+
+def _first_verdict(shown: str, parts: Sequence[Piece], tools: Sequence[ToolSpec]) -> _Verdict:
+    for number, piece in enumerate(parts):
+        following = parts[number + 1] if number + 1 < len(parts) else None
+        verdict = _judge(shown, piece, following, tools)
+        if verdict is not None:
+            return verdict
+    return _undecided(shown, parts)
+
+
+def _judge(shown: str, piece: Piece, following: Piece | None, tools: Sequence[ToolSpec]) -> _Verdict | None:
+    """What one piece decides; None when it decides nothing (a thought, an invented observation, ...)."""
+    if piece.kind in ("prose", "thought"):
+        return _bare_call(shown, piece, tools) or _json_call(shown, piece, tools)
+    if piece.kind == "action":
+        return _action(shown, piece, following, tools)
+    if piece.kind == "finish":
+        return _bracketed(shown, shown[piece.start : piece.body], piece.body, piece, tools)
+    return _answer(shown, piece) if piece.kind == "final" else None
+
+
+def _answer(shown: str, piece: Piece) -> _Verdict | None:
+    answer = _undressed(shown[piece.body : piece.end], piece.dress)
+    return _Verdict(Finish(answer), piece.start, piece.end) if answer else None
+
+
+def _undressed(text: str, dress: str) -> str:
+    """Without the emphasis that closes what the label opened."""
+    return text.strip().removesuffix(dress[::-1]).rstrip()
+
+
+def _action(shown: str, piece: Piece, following: Piece | None, tools: Sequence[ToolSpec]) -> _Verdict | None:
+    """`Name[arg]`, `Name(arg)`, a JSON call, or a name whose argument follows under its own label."""
+    start = piece.end - len(shown[piece.body : piece.end].lstrip())
+    if shown.startswith(("{", "```"), start):
+        return _json_call(shown, replace(piece, body=start), tools)
+    known = max((len(tool.name) for tool in tools if shown.startswith(tool.name, start)), default=0)
+    opener = _OPENER.search(shown, start + known, piece.end)
+    name_end = opener.start() if opener else piece.end
+    name = shown[start:name_end]
+    if says_nothing(name):
+        return None
+    if opener and opener[0] != "\n":
+        return _bracketed(shown, name, name_end, piece, tools)
+    if following is not None and following.kind == "input":
+        raw = _undressed(shown[following.body : following.end], following.dress)
+        return _Verdict(decide(name, raw, tools), piece.start, following.end)
+    return _Verdict(decide(name, "", tools), piece.start, name_end)
+
+
+def _bracketed(shown: str, name: str, opener: int, piece: Piece, tools: Sequence[ToolSpec]) -> _Verdict:
+    """The call whose argument opens at ``opener``. Its name comes first: an unknown tool has no argument."""
+    if resolve(name, tools) is None and not is_answer(name):
+        return _Verdict(unknown(name, tools), piece.start, piece.end)
+    close = closing(shown, opener, piece.end)
+    if close is None:
+        return _Verdict(Malformed("unclosed", shown[opener : piece.end][:_QUOTED]), piece.start, piece.end)
+    rest = _goes_on(shown, name, close + 1, piece.end)
+    if rest:
+        return _Verdict(Malformed("trailing", rest[:_QUOTED]), piece.start, piece.end)
+    # A brace opens the argument and belongs to it: Name{"city": "x"}.
+    raw = shown[opener : close + 1] if shown[opener] == "{" else shown[opener + 1 : close]
+    return _Verdict(decide(name, raw, tools), piece.start, close + 1, closed=True)
+
+
+def _goes_on(shown: str, name: str, start: int, end: int) -> str:
+    """What follows the close on its line, if it could belong to the argument; "" otherwise."""
+    line_end = shown.find("\n", start, end)
+    rest = shown[start : line_end if line_end >= 0 else end].strip()
+    opened = name[: len(name) - len(name.lstrip("*_`"))]
+    rest = rest.removeprefix(opened[::-1]).lstrip()
+    return rest if rest.strip("*_`") and _GOES_ON.match(rest) else ""
+
+
+def _bare_call(shown: str, piece: Piece, tools: Sequence[ToolSpec]) -> _Verdict | None:
+    """A line that is nothing but a call of one of our tools, without a label."""
+    if not tools:
+        return None
+    names = "|".join(sorted((re.escape(tool.name) for tool in tools), key=len, reverse=True))
+    call = re.compile(
+        rf"^[ \t]{{0,40}}[*_`]{{0,6}}({names})[*_`]{{0,6}}[ \t]{{0,3}}(?=[{re.escape(OPENERS)}])", re.M
+    )
+    for match in call.finditer(shown, piece.body, piece.end):
+        line_end = shown.find("\n", match.end(), piece.end)
+        line_end = line_end if line_end >= 0 else piece.end
+        close = closing(shown, match.end(), line_end)
+        if close is not None and not shown[close + 1 : line_end].strip(" \t*_`"):
+            decision = decide(match[1], shown[match.end() + 1 : close], tools)
+            return _Verdict(decision, match.start(), close + 1, closed=True)
+    return None
+
+
+def _json_call(shown: str, piece: Piece, tools: Sequence[ToolSpec]) -> _Verdict | None:
+    """`{"action": ..., "action_input": ...}`, fenced or in tags, with nothing after it."""
+    start = _JSON_START.search(shown, piece.body, piece.end)
+    if start is None:
+        return None
+    text = shown[start.end() : piece.end]
+    found = json_call(text, tools)
+    if found is None:
+        return None
+    decision, end = found
+    rest = text[end:].strip(" \t\n`~")
+    if rest and not (start["tag"] and rest.startswith(_TAG_END)):
+        return None
+    end += start.end()
+    if start["tag"] and rest:
+        end = shown.index(_TAG_END, end) + len(_TAG_END)
+    return _Verdict(decision, start.start(), end, closed=True)
+
+
+def _undecided(shown: str, parts: Sequence[Piece]) -> _Verdict:
+    """No piece decided: nothing was said, or a label could not be read, or it is plain prose."""
+    if not shown.strip():
+        return _Verdict(Malformed("empty"), 0, len(shown))
+    labelled = [piece for piece in parts if piece.kind != "prose"]
+    if labelled:
+        last = labelled[-1]
+        return _Verdict(Malformed("bad_call", shown[last.start : last.end].strip()), len(shown), len(shown))
+    if has_inline_label(shown) or "<tool_call" in shown:
+        return _Verdict(Malformed("bad_call", shown.strip()), 0, len(shown))
+    return _Verdict(Malformed("no_label", shown.strip()), 0, len(shown))
+
+
+def _thought(shown: str, parts: Sequence[Piece], until: int) -> str:
+    thoughts = (
+        _undressed(shown[piece.body : min(piece.end, until)], piece.dress)
+        for piece in parts
+        if piece.kind in ("prose", "thought") and piece.body < until
+    )
+    return "\n".join(thought for thought in thoughts if thought)
+
+
+def _kept(shown: str, parts: Sequence[Piece], until: int) -> str:
+    """The reply up to what decided, without the observations and questions that it made up."""
+    return "".join(
+        shown[piece.start : min(piece.end, until)]
+        for piece in parts
+        if piece.kind not in ("observation", "question") and piece.start < until
+    ).strip()
