@@ -16,7 +16,6 @@ import platform
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -321,11 +320,9 @@ def versions() -> dict[str, str]:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write beside the file and move into place: whoever reads it never sees half of it."""
-    text = json.dumps(content, ensure_ascii=False, indent=1, default=str)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text + "\n")
-    os.replace(name, path)
+    part = path.with_name(path.name + ".part")
+    part.write_text(json.dumps(content, ensure_ascii=False, indent=1, default=str) + "\n", encoding="utf-8")
+    part.replace(path)
 
 
 # --- the command line
@@ -353,7 +350,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         run_all(tasks, llm, weather, args, rows)
     except KeyboardInterrupt:
         interrupted = True
-    conclude(rows, args, interrupted)
+    finally:
+        # First of all, and whatever happened: minutes of measuring are in it.
+        content = report(rows, args, interrupted)
+        if args.json:
+            write_json(args.json, content)
+    show_totals(content)
     return 130 if interrupted else 0
 
 
@@ -390,17 +392,14 @@ def run_all(
                 bar.advance(running)
 
 
-def conclude(rows: Sequence[Row], args: argparse.Namespace, interrupted: bool) -> None:
-    content = report(rows, args, interrupted)
+def show_totals(content: Mapping[str, Any]) -> None:
     print()
-    if interrupted:
-        print(f"Interrupted: {len(rows)} runs were measured.")
+    if content["interrupted"]:
+        print(f"Interrupted: {len(content['rows'])} runs were measured.")
     for agent, sums in content["totals"].items():
         print(*totals_lines(agent, sums), sep="\n")
     for pair, ratio in content["median_seconds_ratio"].items():
         print(f"median seconds {pair}: {ratio:.2f}")
-    if args.json:
-        write_json(args.json, content)
 
 
 def choose(tasks: list[Task], only: Sequence[str] | None, limit: int | None) -> list[Task]:
