@@ -90,6 +90,13 @@ class Step:
 
 
 @dataclass(frozen=True)
+class StepStarted:
+    """The loop is about to ask the model for step ``number``."""
+
+    number: int
+
+
+@dataclass(frozen=True)
 class RunResult:
     """How a run ended. ``str(result)`` is the answer (empty when there is none).
 
@@ -132,3 +139,6 @@ class RunResult:
             "usage": self.usage.to_dict(),
             "steps": [{**asdict(step), "usage": step.usage.to_dict()} for step in self.steps],
         }
+
+
+Event = StepStarted | Step | RunResult  # what on_event is told, in order; the result comes last

@@ -1,0 +1,205 @@
+"""Where the parts are put together: ``run_agent`` for one question, ``Agent`` for a conversation."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from langchain.memory import ConversationBufferWindowMemory
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+
+from agent.bad_replies import BadReplies
+from agent.client import Client
+from agent.errors import SettingsError
+from agent.limits import Budget, Limits, Meter, Price
+from agent.loop import Run
+from agent.memory import Conversation
+from agent.models import is_llama_cpp, load_model, name_of
+from agent.protocols.text import TextProtocol
+from agent.results import Event, RunResult, StopReason
+from agent.settings import Settings, Switch, load_settings
+from agent.toolbox import Toolbox
+from agent.toolspecs import specs_of
+from prompts import LANGUAGES, Language, language_of, speaker
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import Runnable
+    from langchain_core.tools import BaseTool
+
+PROTOCOLS = {"text": TextProtocol}
+OnEvent = Callable[[Event], None]
+
+_log = logging.getLogger("agent")
+
+
+class Agent:
+    """Answers questions with tools, and remembers its last five exchanges. Safe to use from several threads.
+
+    Args:
+        llm: any LangChain chat model; without one, ``load_model()`` chooses.
+        tools: LangChain tools; without any, Calculator, Weather and Time.
+        protocol: how the model asks for tools: "text".
+        memory: a ConversationBufferWindowMemory over any chat history; without one, a fresh one.
+        limits: caps of each run. budget: caps on tokens, cost and seconds over all runs together.
+        language: of prompts and messages: "zh", "en", or "auto", the question's own.
+        callbacks: LangChain callback handlers, for model and tools.
+        on_event: is told StepStarted and Step as they happen, and the RunResult at the end.
+        instructions: plain text that is added to the system message.
+
+    Raises:
+        SettingsError: a mistake of the caller's; nothing has been sent then.
+    """
+
+    def __init__(
+        self,
+        *,
+        llm: BaseChatModel | None = None,
+        tools: Sequence[BaseTool] | None = None,
+        protocol: str = "text",
+        memory: ConversationBufferWindowMemory | None = None,
+        limits: Limits | None = None,
+        budget: Limits | None = None,
+        language: Literal["auto"] | Language = "auto",
+        callbacks: Sequence[Any] | None = None,
+        on_event: OnEvent | None = None,
+        instructions: str = "",
+    ) -> None:
+        if memory is not None and not isinstance(memory, ConversationBufferWindowMemory):
+            raise SettingsError(f"memory takes a ConversationBufferWindowMemory, not {type(memory).__name__}")
+        self._settings = load_settings()
+        self._protocol = _one_of("protocol", protocol, PROTOCOLS)
+        self._language = _one_of("language", language, ("auto", *LANGUAGES))
+        self._limits = limits or Limits()
+        self._tools = _default_tools() if tools is None else list(tools)
+        self._specs = specs_of(self._tools)
+        self._llm = load_model() if llm is None else llm
+        self._price = _price(name_of(self._llm), self._settings, self._limits, budget)
+        self._budget = Budget(budget) if budget else None
+        self._callbacks = list(callbacks or ())
+        self._on_event = on_event
+        self._instructions = instructions
+        self._conversation = Conversation(memory)
+        self._client = Client(self._llm, self._settings.model_timeout_s, self._callbacks)
+
+    def run(self, question: str) -> RunResult:
+        """Answer a question. Whatever a model, a server or a tool does, this returns a result.
+
+        Raises SettingsError for an empty question; KeyboardInterrupt goes through.
+        """
+        return self._run(question, self._conversation)
+
+    def as_runnable(self) -> Runnable[str, RunResult]:
+        """A LangChain Runnable from a question to its result."""
+        from langchain_core.runnables import RunnableLambda
+
+        return RunnableLambda(self.run, name="Agent")
+
+    def _run(self, question: str, conversation: Conversation | None) -> RunResult:
+        run = self._prepare(question, conversation.snapshot() if conversation else ())
+        try:
+            result = run.execute()
+        except KeyboardInterrupt:
+            self._emit(run.result(StopReason.INTERRUPTED, error=run.say("stopped_interrupted")))
+            raise
+        finally:
+            run.meter.settle()
+        if conversation and result.answer:
+            conversation.add(run.question, result.answer)
+        self._emit(result)
+        return result
+
+    def _prepare(self, question: str, conversation: Sequence[BaseMessage]) -> Run:
+        if not isinstance(question, str) or not question.strip():
+            raise SettingsError("the question is empty: ask something")
+        question = question.encode("utf-8", errors="replace").decode("utf-8")
+        language: Language = language_of(question) if self._language == "auto" else self._language
+        say = speaker(language)
+        protocol = PROTOCOLS[self._protocol](
+            question,
+            conversation,
+            self._tools,
+            self._specs,
+            language,
+            instructions=self._instructions,
+            examples=self._is_on(self._settings.examples),
+            grammar=self._is_on(self._settings.grammar),
+        )
+        return Run(
+            question=question,
+            model=name_of(self._llm),
+            max_iterations=self._limits.max_iterations or protocol.max_iterations,
+            protocol=protocol,
+            client=self._client,
+            toolbox=Toolbox(self._tools, self._limits, say, self._callbacks),
+            bad_replies=BadReplies(self._limits.max_parse_errors),
+            meter=Meter(self._limits, self._price, self._budget),
+            say=say,
+            emit=self._emit,
+        )
+
+    def _is_on(self, switch: Switch) -> bool:
+        return is_llama_cpp(self._llm) if switch == "auto" else switch == "on"
+
+    def _emit(self, event: Event) -> None:
+        if self._on_event is None:
+            return
+        try:
+            self._on_event(event)
+        except Exception:  # a listener's fault is not the run's
+            _log.exception("on_event raised; the run goes on")
+
+
+def run_agent(
+    question: str,
+    *,
+    llm: BaseChatModel | None = None,
+    tools: Sequence[BaseTool] | None = None,
+    protocol: str = "text",
+    memory: ConversationBufferWindowMemory | None = None,
+    limits: Limits | None = None,
+    language: Literal["auto"] | Language = "auto",
+    callbacks: Sequence[Any] | None = None,
+    on_event: OnEvent | None = None,
+    instructions: str = "",
+) -> RunResult:
+    """Answer one question and return the RunResult; ``str(result)`` is the answer.
+
+    Without ``memory``, a call remembers nothing of another call. Arguments and exceptions are those of Agent.
+    """
+    agent = Agent(
+        llm=llm,
+        tools=tools,
+        protocol=protocol,
+        memory=memory,
+        limits=limits,
+        language=language,
+        callbacks=callbacks,
+        on_event=on_event,
+        instructions=instructions,
+    )
+    return agent.run(question)
+
+
+def _default_tools() -> list[BaseTool]:
+    from tools import default_tools
+
+    return list(default_tools())
+
+
+def _one_of(what: str, value: Any, known: Any) -> Any:
+    if value not in known:
+        raise SettingsError(f"{what} is one of {', '.join(known)}, not {value!r}")
+    return value
+
+
+def _price(name: str, settings: Settings, limits: Limits, budget: Limits | None) -> Price | None:
+    price = settings.prices.get(name)
+    capped = limits.max_cost_usd or (budget and budget.max_cost_usd)
+    if capped and price is None:
+        raise SettingsError(
+            f"max_cost_usd needs a price for {name!r}: set AGENT_PRICES={name}=PROMPT/COMPLETION"
+            " (US dollars per million tokens)"
+        )
+    return price

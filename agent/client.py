@@ -1,0 +1,163 @@
+"""One request to the model: its deadline, its retries, and what its service refuses.
+
+``Client.ask`` returns a Reply or raises ModelFailed, ContextTooLong or LimitReached (the run's time is
+over); nothing else but KeyboardInterrupt comes out of it.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+
+from agent.deadline import DeadlinePassed, run_within
+from agent.limits import LimitReached
+from agent.results import StopReason, Usage
+from agent.service_errors import Busy, ModelFailed, Refused, judge
+
+ATTEMPTS = 3
+BACKOFF_S = 0.5  # before the second attempt, three times that before the third, each with some jitter
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is sent: the messages, and two helps that the reader of the reply never relies on."""
+
+    messages: Sequence[BaseMessage]
+    stop: Sequence[str] = ()
+    grammar: str = ""
+
+    @property
+    def characters(self) -> int:
+        return sum(len(str(message.content)) for message in self.messages)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back. ``finish_reason`` is the service's word ("stop", "length", ...), or empty."""
+
+    text: str
+    finish_reason: str = ""
+    usage: Usage = field(default_factory=lambda: Usage(requests=1))
+    message: BaseMessage | None = None
+
+
+class Client:
+    """Asks one chat model, and remembers what its service refuses. Safe to share between threads."""
+
+    def __init__(self, llm: BaseChatModel, timeout_s: float, callbacks: Sequence[Any] = ()) -> None:
+        self._llm = _without_own_retries(llm)
+        self._timeout_s = timeout_s
+        self._callbacks = list(callbacks)
+        self._refused: set[str] = set()
+
+    def ask(self, request: Request, seconds_left: Callable[[], float]) -> Reply:
+        """Send a request, up to three times where the service is busy, and return the reply.
+
+        ``seconds_left`` bounds attempts and waits together. Raises ModelFailed, ContextTooLong, LimitReached.
+        """
+        failed = 0
+        busy = 0
+        while True:
+            try:
+                return _read(self._attempt(request, seconds_left()), failed)
+            except Refused as refused:
+                failed += 1
+                self._refused.add(refused.parameter)
+            except Busy as error:
+                failed, busy = failed + 1, busy + 1
+                wait_s = _backoff(busy) if error.wait_s is None else error.wait_s
+                if busy == ATTEMPTS or wait_s >= seconds_left():
+                    raise _counted(
+                        ModelFailed(f"{error}, after {busy} of {ATTEMPTS} attempts"), failed
+                    ) from None
+                time.sleep(wait_s)
+            except (ModelFailed, LimitReached) as error:
+                raise _counted(error, failed + 1) from None
+
+    def _attempt(self, request: Request, seconds_left: float) -> BaseMessage:
+        timeout_s = min(self._timeout_s, seconds_left)
+        if timeout_s <= 0:
+            raise LimitReached(StopReason.TIME_LIMIT)
+        options = self._options(request)
+        config: Any = {"callbacks": self._callbacks}
+        try:
+            return run_within(
+                timeout_s,
+                lambda: self._llm.invoke(list(request.messages), config=config, **options),
+                "agent-model",
+            )
+        except KeyboardInterrupt:
+            raise
+        except DeadlinePassed:
+            if seconds_left <= self._timeout_s:
+                raise LimitReached(StopReason.TIME_LIMIT) from None
+            raise ModelFailed("model_timeout", seconds=f"{timeout_s:g}") from None
+        except BaseException as error:
+            verdict = judge(error)
+            if isinstance(verdict, Refused) and verdict.parameter in self._refused:
+                verdict = verdict.failure
+            raise verdict from None
+
+    def _options(self, request: Request) -> dict[str, Any]:
+        """The keyword arguments of this request, without what the service has refused before."""
+        options: dict[str, Any] = {}
+        extra_body: dict[str, Any] = {}
+        if request.stop and "stop" not in self._refused:
+            options["stop"] = list(request.stop)
+        if request.grammar and "grammar" not in self._refused:
+            extra_body["grammar"] = request.grammar
+        if self._refused & {"temperature", "max_tokens"}:
+            from openai import NOT_GIVEN
+
+            options |= {name: NOT_GIVEN for name in ("temperature", "max_tokens") if name in self._refused}
+        if "max_tokens" in self._refused:  # newer services know the same cap by another name
+            extra_body["max_completion_tokens"] = getattr(self._llm, "max_tokens", None)
+        return {**options, "extra_body": extra_body} if extra_body else options
+
+
+def _read(message: BaseMessage, failed: int) -> Reply:
+    metadata = message.response_metadata or {}
+    counts = metadata.get("token_usage") or {}
+    usage = Usage(
+        requests=1,
+        prompt_tokens=_count(counts.get("prompt_tokens")),
+        completion_tokens=_count(counts.get("completion_tokens")),
+        retries=failed,
+    )
+    return Reply(_text(message.content), str(metadata.get("finish_reason") or ""), usage, message)
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and value >= 0 else None
+
+
+def _text(content: object) -> str:
+    """Some services send a list of blocks in place of a text."""
+    if isinstance(content, list):
+        parts = (block if isinstance(block, str) else block.get("text") or "" for block in content)
+        return "".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
+
+
+def _backoff(attempt: int) -> float:
+    return BACKOFF_S * 3 ** (attempt - 1) * random.uniform(1.0, 1.5)  # noqa: S311 - jitter, not a secret
+
+
+def _counted(error: ModelFailed | LimitReached, retries: int) -> ModelFailed | LimitReached:
+    error.retries = retries
+    return error
+
+
+def _without_own_retries(llm: BaseChatModel) -> BaseChatModel:
+    """A copy of an OpenAI-like chat model whose client does not retry: the attempts are counted here."""
+    completions = getattr(llm, "client", None)
+    client: Any = getattr(completions, "_client", None)
+    if not hasattr(client, "with_options"):
+        return llm
+    return llm.copy(update={"client": client.with_options(max_retries=0).chat.completions})

@@ -1,0 +1,58 @@
+"""Run something in a worker thread and wait for it no longer than it may take.
+
+A ``with ThreadPoolExecutor`` block waits for a hung call and holds up the exit of the process; a daemon
+thread does neither. The price: a thread past its deadline is abandoned, not killed, so what it was doing
+may still take effect.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+# On Windows a wait cannot be interrupted by Ctrl-C before it ends, so a long wait is many short ones.
+SLICE_S = 0.25
+
+
+class DeadlinePassed(Exception):
+    """The call did not return in time; its thread has been left behind."""
+
+
+class Call(Generic[T]):
+    """A function running in its own daemon thread, with the caller's context variables."""
+
+    def __init__(self, function: Callable[[], T], name: str) -> None:
+        self._function = function
+        self._done = threading.Event()
+        self._value: T
+        self._error: BaseException | None = None
+        context = contextvars.copy_context()
+        threading.Thread(target=context.run, args=(self._work,), name=name, daemon=True).start()
+
+    def _work(self) -> None:
+        try:
+            self._value = self._function()
+        except BaseException as error:  # whoever waits is the one to judge it
+            self._error = error
+        finally:
+            self._done.set()
+
+    def result(self, timeout_s: float) -> T:
+        """Return what the function returned, or raise what it raised; DeadlinePassed after ``timeout_s``."""
+        left = timeout_s
+        while not self._done.wait(min(max(left, 0), SLICE_S)):
+            left -= SLICE_S
+            if left <= 0:
+                raise DeadlinePassed
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+
+def run_within(timeout_s: float, function: Callable[[], T], name: str = "agent-worker") -> T:
+    """Call ``function()`` in a worker thread. Raises DeadlinePassed when ``timeout_s`` seconds are over."""
+    return Call(function, name).result(timeout_s)

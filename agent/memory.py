@@ -1,0 +1,85 @@
+"""Two memories, one class of LangChain's, and the window always applied.
+
+The conversation holds earlier questions and answers; the scratchpad holds this run's steps. Both are read
+through ``load_memory_variables``: the raw list under a ConversationBufferWindowMemory is not windowed. The
+system message and the question live in neither, so no window can push them out.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from langchain.memory import ConversationBufferWindowMemory
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+if TYPE_CHECKING:
+    from langchain.memory.chat_memory import BaseChatMemory
+
+WINDOW = 5  # the last five rounds, as both the conversation and the scratchpad keep them
+
+# Runs that share a memory must share a lock, and a lock on the memory itself would stop it from being copied.
+# So a memory maps onto one of a few locks; two memories on one lock cost a short wait and nothing else.
+_LOCKS = tuple(threading.Lock() for _ in range(61))
+
+
+def new_window() -> ConversationBufferWindowMemory:
+    return ConversationBufferWindowMemory(k=WINDOW, return_messages=True)
+
+
+class Conversation:
+    """Earlier exchanges, kept in a caller's ConversationBufferWindowMemory or in one of our own."""
+
+    def __init__(self, memory: ConversationBufferWindowMemory | None = None) -> None:
+        self.memory = new_window() if memory is None else memory
+        self._lock = _LOCKS[id(self.memory.chat_memory) // 16 % len(_LOCKS)]
+
+    def snapshot(self) -> list[BaseMessage]:
+        """The window as it stands now, as messages."""
+        with self._lock:
+            return _window(self.memory)
+
+    def add(self, question: str, answer: str) -> None:
+        """Save one exchange, whole or not at all, and drop what has left the window."""
+        with self._lock:
+            self.memory.save_context(
+                {self.memory.input_key or "input": question}, {self.memory.output_key or "output": answer}
+            )
+            _trim(self.memory)
+
+
+class Scratchpad:
+    """This run's steps as messages: two a step, the model's reply and what came back."""
+
+    def __init__(self) -> None:
+        self._window = new_window()
+        self._all: list[BaseMessage] = []
+
+    def add(self, reply: str, came_back: str) -> None:
+        self._window.chat_memory.add_ai_message(reply)
+        self._window.chat_memory.add_user_message(came_back)
+        self._all += [AIMessage(content=reply), HumanMessage(content=came_back)]
+        _trim(self._window)
+
+    def window(self) -> list[BaseMessage]:
+        """The last steps that an ordinary request carries."""
+        return _window(self._window)
+
+    def every_step(self) -> Sequence[BaseMessage]:
+        """All steps of the run, for the request that asks for an answer at a limit."""
+        return tuple(self._all)
+
+
+def _window(memory: ConversationBufferWindowMemory) -> list[BaseMessage]:
+    if not memory.return_messages:  # the caller wants text elsewhere; a chat model wants messages
+        return list(memory.buffer_as_messages)
+    variables: dict[str, Any] = memory.load_memory_variables({})
+    return list(variables[memory.memory_key])
+
+
+def _trim(memory: BaseChatMemory) -> None:
+    """Keep an in-process list from growing; a history that lives elsewhere is not ours to shorten."""
+    messages = memory.chat_memory.__dict__.get("messages")
+    if isinstance(messages, list):
+        del messages[: max(0, len(messages) - 2 * memory.k)]

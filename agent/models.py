@@ -1,0 +1,145 @@
+"""Which chat model answers: a service behind an OpenAI-compatible API, or the embedded one.
+
+``choose`` needs only the environment, so a missing key is said at once; LangChain is imported when a
+model is loaded.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from agent.errors import SettingsError
+from agent.settings import DEFAULT_SERVICE_MODEL, Settings, load_settings, service_url
+from agent.weights import MODELS, cached_path
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+OPENAI_URL = "https://api.openai.com/v1"
+ASK_OWNER_TIMEOUT_S = 3.0
+NO_MODEL = (
+    "no model to ask: set OPENAI_API_KEY (in the environment or in .env), or OPENAI_BASE_URL"
+    " for another service, or fetch the embedded model once with:"
+    ' python scripts/run.py {small}"your question"'
+)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A model that can be had: a name at a service (``base_url``), or a file (``path``) to run in-process."""
+
+    name: str
+    base_url: str = ""
+    path: Path | None = None
+
+    @property
+    def host(self) -> str:
+        """Where requests go, for the user to see; never with a user part or a key."""
+        return "this process" if self.path else urlsplit(self.base_url).hostname or ""
+
+
+def choose(name: str | None, base_url: str | None, settings: Settings) -> Choice:
+    """Say which model is meant. Raises SettingsError when it cannot be had, naming the ways out."""
+    url = service_url(base_url or "") or settings.base_url
+    name = name or settings.model
+    if not name:
+        name = DEFAULT_SERVICE_MODEL if settings.api_key or url else "local"
+    if name in MODELS:
+        return Choice(name, path=_local_path(name, settings))
+    if not (settings.api_key or url):
+        raise SettingsError(NO_MODEL.format(small=""))
+    return Choice(name, base_url=url or OPENAI_URL)
+
+
+def _local_path(name: str, settings: Settings) -> Path:
+    if settings.local_model_path and name == "local":
+        path = Path(settings.local_model_path).expanduser()
+        if not path.is_file():
+            raise SettingsError(f"LOCAL_MODEL_PATH names no file: {path}")
+        return path
+    path_or_none = cached_path(name)
+    if path_or_none is None:
+        raise SettingsError(NO_MODEL.format(small="--small " if name == "local-small" else ""))
+    return path_or_none
+
+
+def load_model(name: str | None = None, base_url: str | None = None) -> BaseChatModel:
+    """Return a LangChain chat model at temperature 0.
+
+    Args:
+        name: "local", "local-small", or any name that the service knows. Without one, AGENT_MODEL, else
+            gpt-4o where a key or a base URL is set, else the embedded model.
+        base_url: an OpenAI-compatible service; wins over OPENAI_BASE_URL, which wins over OPENAI_API_BASE.
+
+    Raises:
+        SettingsError: no such model can be had; the sentence names the ways out.
+    """
+    settings = load_settings()
+    return build(choose(name, base_url, settings), settings)
+
+
+def build(choice: Choice, settings: Settings) -> BaseChatModel:
+    """Build the chat model of a choice; the embedded one is loaded here, once per process."""
+    import httpx
+    from langchain_openai import ChatOpenAI
+
+    options: dict[str, Any] = {"api_key": settings.api_key or "none", "base_url": choice.base_url}
+    if choice.path:
+        from agent.local_model import serve
+
+        base_url, api_key = serve(choice.path)
+        # Requests to this process must not leave it through a proxy of the environment.
+        options = {
+            "api_key": api_key,
+            "base_url": base_url,
+            "http_client": httpx.Client(trust_env=False, timeout=settings.model_timeout_s),
+        }
+    try:
+        return ChatOpenAI(
+            model=choice.name,
+            temperature=0,
+            max_tokens=settings.max_tokens,
+            timeout=settings.model_timeout_s,
+            max_retries=0,
+            **options,
+        )
+    except (ImportError, ValueError) as error:  # a proxy variable that httpx cannot use
+        raise SettingsError(
+            f"the model's client cannot be built, check the proxy settings: {error}"
+        ) from None
+
+
+_llama_cpp: dict[str, bool] = {}
+_llama_cpp_lock = threading.Lock()
+
+
+def is_llama_cpp(llm: BaseChatModel) -> bool:
+    """Whether llama.cpp answers for this model, by the word of the service's own model list.
+
+    Asked once per address and process; never asked of OpenAI's own service.
+    """
+    client = getattr(getattr(llm, "client", None), "_client", None)
+    url = str(getattr(client, "base_url", ""))
+    if not url or urlsplit(url).hostname == urlsplit(OPENAI_URL).hostname:
+        return False
+    with _llama_cpp_lock:
+        if url not in _llama_cpp:
+            _llama_cpp[url] = _owner_is_llama_cpp(client)
+        return _llama_cpp[url]
+
+
+def _owner_is_llama_cpp(client: Any) -> bool:
+    try:
+        models = client.with_options(max_retries=0, timeout=ASK_OWNER_TIMEOUT_S).models.list()
+        return any(getattr(model, "owned_by", "") == "llamacpp" for model in models.data)
+    except Exception:  # a service without a model list, or none at all: the first request will tell
+        return False
+
+
+def name_of(llm: BaseChatModel) -> str:
+    """What results call this model."""
+    return str(getattr(llm, "model_name", None) or getattr(llm, "model", None) or type(llm).__name__)

@@ -1,0 +1,56 @@
+"""No secret leaves: what is taken out of every text that an error, a tool or a log brings in.
+
+Four kinds are known by shape or by name: query values of URLs, the user part of URLs, authorization
+headers, and the values of environment variables whose names say that they are secret.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+MASK = "***"
+_SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$|SECRET|PASSWORD")
+SHORTEST_SECRET = 6  # masking a shorter value would eat ordinary words out of every text
+
+_QUERY_VALUE = re.compile(r"([?&;][\w.\-\[\]%]+=)[^&;#\s'\"<>)]+")
+_SECRET_QUERY_VALUE = re.compile(
+    r"([?&;][\w.\-]{0,40}(?:key|token|secret|passw|pwd|appid|auth|sig|credential)[\w.\-]{0,40}=)[^&;#\s'\"<>)]+",
+    re.IGNORECASE,
+)
+_URL_USER = re.compile(r"([a-zA-Z][\w+.\-]{0,20}://)[^/\s@'\"]+@")
+_AUTH_HEADER = re.compile(
+    r"((?:proxy-)?authorization|x-api-key|api-key)(['\"]?\s*[:=]\s*['\"]?)(?:(bearer|basic|token)\s+)?[^\s'\",;}]+",
+    re.IGNORECASE,
+)
+_BEARER = re.compile(r"\b(bearer\s+)[\w.\-+/=~]{6,}", re.IGNORECASE)
+
+
+def redact(text: str) -> str:
+    """Return ``text`` with every known secret replaced by ``***``."""
+    return _redact(text, _QUERY_VALUE)
+
+
+def redact_output(text: str) -> str:
+    """Like redact, for what a tool returned as its result.
+
+    A search result is full of URLs whose query values are data, so only those go whose names say secret.
+    """
+    return _redact(text, _SECRET_QUERY_VALUE)
+
+
+def _redact(text: str, query_value: re.Pattern[str]) -> str:
+    for secret in _environment_secrets():
+        text = text.replace(secret, MASK)
+    text = query_value.sub(rf"\1{MASK}", text)
+    text = _URL_USER.sub(rf"\1{MASK}@", text)
+    text = _AUTH_HEADER.sub(rf"\1\2{MASK}", text)
+    return _BEARER.sub(rf"\1{MASK}", text)
+
+
+def _environment_secrets() -> list[str]:
+    """Values of secret environment variables, longest first, so that none is masked in part."""
+    values = {
+        value.strip().strip("'\"") for name, value in os.environ.items() if _SECRET_NAME.search(name.upper())
+    }
+    return sorted((value for value in values if len(value) >= SHORTEST_SECRET), key=len, reverse=True)

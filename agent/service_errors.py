@@ -1,0 +1,128 @@
+"""What an exception of a model's client means: ask again, ask without a parameter, or give up and say why.
+
+Works on the shape of the exception (a status code, a response, the name of its class), not on its
+type alone, so that any LangChain chat model is understood, not only OpenAI's.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import re
+import time
+
+from agent.observing import describe
+from prompts import Say
+
+BUSY = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+REFUSABLE = ("stop", "temperature", "grammar", "max_tokens")
+
+_TOO_LONG = re.compile(r"context[ _](?:length|size|window)|maximum context|prompt is too long", re.IGNORECASE)
+_CONNECTION = re.compile(r"Connect|Timeout|RemoteProtocol|ReadError|WriteError|NetworkError")
+_SENTENCES = {
+    401: "model_bad_key",
+    403: "model_not_allowed",
+    404: "model_not_found",
+    429: "model_busy",
+}
+
+
+class ModelFailed(Exception):
+    """The model or its service cannot be used. ``name`` and ``values`` make a sentence of prompts.messages.
+
+    ``retries`` counts the attempts of this request that brought no reply.
+    """
+
+    retries = 0
+
+    def __init__(self, name: str, **values: str) -> None:
+        super().__init__(name, values)
+        self.name = name
+        self.values = values
+
+    def sentence(self, say: Say) -> str:
+        return say(self.name, **self.values)
+
+
+class ContextTooLong(ModelFailed):
+    """The request is longer than the model's context."""
+
+
+class Busy(Exception):
+    """An attempt worth repeating, after ``wait_s`` seconds if the server said so; else ``failure``."""
+
+    def __init__(self, failure: ModelFailed, wait_s: float | None = None) -> None:
+        super().__init__(failure)
+        self.failure = failure
+        self.wait_s = wait_s
+
+
+class Refused(Exception):
+    """The service does not take ``parameter``; once it has been left out before, it is ``failure``."""
+
+    def __init__(self, parameter: str, failure: ModelFailed) -> None:
+        super().__init__(parameter)
+        self.parameter = parameter
+        self.failure = failure
+
+
+def judge(error: BaseException) -> ModelFailed | Busy | Refused:
+    """Say what to make of an exception that came out of a chat model."""
+    status = _status(error)
+    if status is None:
+        if _CONNECTION.search(" ".join(kind.__name__ for kind in type(error).__mro__)):
+            return Busy(ModelFailed("model_unreachable", detail=_innermost(error)))
+        return ModelFailed("model_unreadable", detail=describe(error))
+    failure = ModelFailed(_name(status), detail=f"status {status}: {_own_words(error)}")
+    words = f"{getattr(error, 'code', None) or ''} {error}"
+    if status in (400, 413, 422) and _TOO_LONG.search(words):
+        return ContextTooLong("model_too_long")
+    if status in (400, 422) and (parameter := _refused_parameter(error, words)):
+        return Refused(parameter, failure)
+    return Busy(failure, _retry_after(error)) if status in BUSY else failure
+
+
+def _status(error: BaseException) -> int | None:
+    status = getattr(error, "status_code", None) or getattr(
+        getattr(error, "response", None), "status_code", None
+    )
+    return status if isinstance(status, int) else None
+
+
+def _name(status: int) -> str:
+    return _SENTENCES.get(status, "model_broken" if status >= 500 else "model_bad_request")
+
+
+def _own_words(error: BaseException) -> str:
+    """The message inside an error body where there is one, else the exception's text; short and redacted."""
+    body = getattr(error, "body", None)
+    message = body.get("message") if isinstance(body, dict) else None
+    return describe(Exception(message)).removeprefix("Exception: ") if message else describe(error)
+
+
+def _innermost(error: BaseException) -> str:
+    """A client wraps "connection refused" in "Connection error."; the innermost cause says more."""
+    while (inner := error.__cause__ or error.__context__) is not None and inner is not error:
+        error = inner
+    return describe(error)
+
+
+def _refused_parameter(error: BaseException, words: str) -> str:
+    named = str(getattr(error, "param", None) or "")
+    for parameter in REFUSABLE:
+        if named == parameter or re.search(rf"['\"`]{parameter}['\"`]", words):
+            return parameter
+    return ""
+
+
+def _retry_after(error: BaseException) -> float | None:
+    """Seconds from a Retry-After header, which holds seconds or a date (RFC 9110, section 10.2.3)."""
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    value = str(headers.get("retry-after", "")).strip()
+    try:
+        return max(float(value), 0.0)
+    except ValueError:
+        pass
+    try:
+        return max(email.utils.parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,67 @@
+"""What is known of a tool before it is called: its name, its arguments, and whether it needs any."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from langchain_core.tools import BaseTool, Tool
+
+from agent.errors import SettingsError
+from agent.protocols.decisions import ToolSpec
+
+# How descriptions of foreign tools say that they take nothing.
+_TAKES_NOTHING = re.compile(
+    r"\b(?:no|without|ignores?|not need)\b.{0,12}\b(?:input|argument|parameter)s?\b"
+    r"|无需|不需要|无参|没有参数|不用",
+    re.IGNORECASE,
+)
+
+
+def specs_of(tools: Sequence[BaseTool]) -> tuple[ToolSpec, ...]:
+    """Describe tools for a protocol, in order.
+
+    Raises SettingsError for something that is no tool, a name that cannot be written in an action, or two
+    tools of one name.
+    """
+    for tool in tools:
+        if not isinstance(tool, BaseTool):
+            raise SettingsError(
+                f"tools takes LangChain tools (Tool, StructuredTool, @tool), not {tool!r:.80}"
+            )
+        if not tool.name.strip() or set("[](){}:：\n") & set(tool.name):
+            raise SettingsError(
+                f"a tool's name is written before a bracket, so it has none in it: {tool.name!r:.80}"
+            )
+    twice = [name for name, count in Counter(tool.name.lower() for tool in tools).items() if count > 1]
+    if twice:
+        raise SettingsError(f"two tools are named {twice[0]!r} (case does not count): rename one")
+    return tuple(_spec(tool) for tool in tools)
+
+
+def _spec(tool: BaseTool) -> ToolSpec:
+    fields = tuple(tool.args)
+    if tool.args_schema is None and isinstance(tool, Tool):
+        return ToolSpec(tool.name, fields, input_required=_needs_input(tool))
+    required = tuple(tool.get_input_schema().schema().get("required", ()))
+    return ToolSpec(tool.name, fields, input_required=bool(required), required=required)
+
+
+def _needs_input(tool: Tool) -> bool:
+    """A plain Tool's schema says nothing of an empty input; its metadata, function or description may."""
+    said = (tool.metadata or {}).get("input_required")
+    if said is not None:
+        return bool(said)
+    return (
+        tool.name.lower() != "time" and not _has_default(tool) and not _TAKES_NOTHING.search(tool.description)
+    )
+
+
+def _has_default(tool: Tool) -> bool:
+    try:
+        parameters = list(inspect.signature(tool.func).parameters.values())
+    except (TypeError, ValueError):  # a builtin without a signature
+        return False
+    return bool(parameters) and parameters[0].default is not inspect.Parameter.empty
