@@ -2,8 +2,8 @@
 
     visible text -> labelled pieces -> the first piece that decides -> its call -> its argument
 
-`read_reply` is pure and total: every string gives a decision. It is linear in the reply's length: one
-piece at most is searched for a closing bracket, and no pattern runs back over what it has read.
+`read_reply` is pure and total: every string gives a decision. It is linear in the reply's length: no
+stretch of it is searched twice for a closing bracket, and no pattern runs back over what it has read.
 It is tolerant in dress (bold, fences, quotes, widths, case) and strict in meaning: what might be half
 a call is not run.
 """
@@ -24,7 +24,11 @@ _OPENER = re.compile(r"[\[［【(（{\n]")
 _GOES_ON = re.compile(
     r"[.,]?(?:[-+*/%^=<>!&|~×÷−·√\d²³¹⁰⁴-⁹½¼¾\[\](){}［］【】（）\"'`“”‘’「」]|[xX][ \t]{0,3}\d)"
 )
-_JSON_START = re.compile(r"^[ \t]{0,40}(?P<tag><tool_call>[ \t]{0,3}\n?[ \t]{0,3})?(?=\{)", re.MULTILINE)
+_JSON_START = re.compile(
+    r"(?:^[ \t]{0,40}(?:`{3,}|~{3,})[^`\n]*\n)?"
+    r"^[ \t]{0,40}(?P<tag><tool_call>[ \t]{0,3}\n?[ \t]{0,3})?(?=\{)",
+    re.MULTILINE,
+)
 _TAG_END = "</tool_call>"
 _QUOTED = 60
 
@@ -67,7 +71,7 @@ def _first_verdict(shown: str, parts: Sequence[Piece], tools: Sequence[ToolSpec]
         verdict = _judge(shown, piece, following, tools)
         if verdict is not None:
             return verdict
-    return _undecided(shown, parts)
+    return _undecided(shown, parts, tools)
 
 
 def _judge(shown: str, piece: Piece, following: Piece | None, tools: Sequence[ToolSpec]) -> _Verdict | None:
@@ -96,8 +100,7 @@ def _action(shown: str, piece: Piece, following: Piece | None, tools: Sequence[T
     start = piece.end - len(shown[piece.body : piece.end].lstrip())
     if shown.startswith(("{", "```"), start):
         return _json_call(shown, replace(piece, body=start), tools)
-    known = max((len(tool.name) for tool in tools if shown.startswith(tool.name, start)), default=0)
-    opener = _OPENER.search(shown, start + known, piece.end)
+    opener = _OPENER.search(shown, start, piece.end)
     name_end = opener.start() if opener else piece.end
     name = shown[start:name_end]
     if says_nothing(name):
@@ -117,21 +120,34 @@ def _bracketed(shown: str, name: str, opener: int, piece: Piece, tools: Sequence
     close = closing(shown, opener, piece.end)
     if close is None:
         return _Verdict(Malformed("unclosed", shown[opener : piece.end][:_QUOTED]), piece.start, piece.end)
-    rest = _goes_on(shown, name, close + 1, piece.end)
+    rest = _goes_on(shown, name, opener, close, piece.end)
     if rest:
         return _Verdict(Malformed("trailing", rest[:_QUOTED]), piece.start, piece.end)
     # A brace opens the argument and belongs to it: Name{"city": "x"}.
     raw = shown[opener : close + 1] if shown[opener] == "{" else shown[opener + 1 : close]
-    return _Verdict(decide(name, raw, tools), piece.start, close + 1, closed=True)
+    end = close + 1 + _emphasis(shown, close + 1)
+    return _Verdict(decide(name, raw, tools), piece.start, end, closed=True)
 
 
-def _goes_on(shown: str, name: str, start: int, end: int) -> str:
-    """What follows the close on its line, if it could belong to the argument; "" otherwise."""
-    line_end = shown.find("\n", start, end)
-    rest = shown[start : line_end if line_end >= 0 else end].strip()
+def _goes_on(shown: str, name: str, opener: int, close: int, end: int) -> str:
+    """What follows the close on its line, if it could belong to the argument; "" otherwise.
+
+    A bracket that closes nothing says that the argument may have ended there.
+    """
+    line_end = shown.find("\n", close, end)
+    rest = shown[close + 1 : line_end if line_end >= 0 else end].strip()
     opened = name[: len(name) - len(name.lstrip("*_`"))]
     rest = rest.removeprefix(opened[::-1]).lstrip()
-    return rest if rest.strip("*_`") and _GOES_ON.match(rest) else ""
+    if not rest.strip("*_`"):
+        return ""
+    closes_more = closing(shown[opener] + rest, 0, len(rest) + 1) is not None
+    return rest if closes_more or _GOES_ON.match(rest) else ""
+
+
+def _emphasis(shown: str, start: int) -> int:
+    """The length of the emphasis (`**`, a tick) at ``start``: it closes the call's own."""
+    rest = shown[start : start + 6]
+    return len(rest) - len(rest.lstrip("*_`"))
 
 
 def _bare_call(shown: str, piece: Piece, tools: Sequence[ToolSpec]) -> _Verdict | None:
@@ -153,7 +169,7 @@ def _bare_call(shown: str, piece: Piece, tools: Sequence[ToolSpec]) -> _Verdict 
 
 
 def _json_call(shown: str, piece: Piece, tools: Sequence[ToolSpec]) -> _Verdict | None:
-    """`{"action": ..., "action_input": ...}`, fenced or in tags, with nothing after it."""
+    """`{"action": ..., "action_input": ...}`, bare or fenced with nothing after it, or in tags."""
     start = _JSON_START.search(shown, piece.body, piece.end)
     if start is None:
         return None
@@ -163,25 +179,31 @@ def _json_call(shown: str, piece: Piece, tools: Sequence[ToolSpec]) -> _Verdict 
         return None
     decision, end = found
     rest = text[end:].strip(" \t\n`~")
-    if rest and not (start["tag"] and rest.startswith(_TAG_END)):
-        return None
-    end += start.end()
-    if start["tag"] and rest:
-        end = shown.index(_TAG_END, end) + len(_TAG_END)
-    return _Verdict(decision, start.start(), end, closed=True)
+    if start["tag"] and rest.startswith(_TAG_END):
+        end = text.index(_TAG_END, end) + len(_TAG_END)
+        return _Verdict(decision, start.start(), start.end() + end, closed=True)
+    if rest:
+        decision = Malformed("trailing", rest[:_QUOTED])
+    return _Verdict(decision, start.start(), piece.end, closed=not rest)
 
 
-def _undecided(shown: str, parts: Sequence[Piece]) -> _Verdict:
-    """No piece decided: nothing was said, or a label could not be read, or it is plain prose."""
-    if not shown.strip():
-        return _Verdict(Malformed("empty"), 0, len(shown))
-    labelled = [piece for piece in parts if piece.kind != "prose"]
-    if labelled:
-        last = labelled[-1]
-        return _Verdict(Malformed("bad_call", shown[last.start : last.end].strip()), len(shown), len(shown))
-    if has_inline_label(shown) or "<tool_call" in shown:
-        return _Verdict(Malformed("bad_call", shown.strip()), 0, len(shown))
-    return _Verdict(Malformed("no_label", shown.strip()), 0, len(shown))
+def _undecided(shown: str, parts: Sequence[Piece], tools: Sequence[ToolSpec]) -> _Verdict:
+    """No piece decided: nothing was said, or a label or call could not be read, or it is plain prose."""
+    prose = shown.strip()
+    labelled = [shown[piece.start : piece.end] for piece in parts if piece.kind != "prose"]
+    if not prose:
+        fault = Malformed("empty")
+    elif labelled:
+        fault = Malformed("bad_call", labelled[-1][:_QUOTED].strip())
+    elif has_inline_label(prose) or _has_call_markup(prose, tools):
+        fault = Malformed("bad_call", prose[:_QUOTED].strip())
+    else:
+        fault = Malformed("no_label", prose)
+    return _Verdict(fault, len(shown) if labelled else 0, len(shown))
+
+
+def _has_call_markup(prose: str, tools: Sequence[ToolSpec]) -> bool:
+    return "<tool_call" in prose or any(f"{tool.name}[" in prose for tool in tools)
 
 
 def _thought(shown: str, parts: Sequence[Piece], until: int) -> str:
