@@ -110,6 +110,7 @@ def measured_tools(weather: Mapping[str, float], calls: list[ToolCall]) -> list[
     from tools import default_tools
 
     product = {tool.name: tool for tool in default_tools()}
+    calculator, clock = product["Calculator"], product["Time"]
 
     def look_up(city: str) -> str:
         degrees = weather.get(city.strip().casefold())
@@ -118,9 +119,9 @@ def measured_tools(weather: Mapping[str, float], calls: list[ToolCall]) -> list[
     return [
         Tool(name=name, description=description, func=recorded(name, function, calls))
         for name, description, function in (
-            ("Calculator", "Works out an arithmetic expression, such as 7*(3+1).", product["Calculator"].run),
+            ("Calculator", "Works out an arithmetic expression, such as 7*(3+1).", calculator.run),
             ("Weather", "Current temperature in a city, in °C. The input is the city's name.", look_up),
-            ("Time", "The local date and time at this moment. Takes no input.", product["Time"].run),
+            ("Time", "The local date and time at this moment. Takes no input.", lambda _: clock.run("")),
         )
     ]
 
@@ -150,7 +151,7 @@ def ask_ours(attempt: Attempt, question: str, llm: Any, tools: list[Any], args: 
     attempt.requests = result.usage.requests
     attempt.prompt_tokens = result.usage.prompt_tokens
     attempt.completion_tokens = result.usage.completion_tokens
-    attempt.steps = result.to_dict()["steps"]
+    attempt.steps = [asdict(step) for step in result.steps]
 
 
 def ask_bare(attempt: Attempt, question: str, llm: Any, tools: list[Any], args: argparse.Namespace) -> None:
@@ -252,6 +253,7 @@ def totals(rows: Sequence[Row]) -> dict[str, Any]:
         "kinds": {kind: [kinds_right[kind], number] for kind, number in kinds.items()},
         "prompt_tokens": sum(attempt.prompt_tokens or 0 for attempt in attempts),
         "completion_tokens": sum(attempt.completion_tokens or 0 for attempt in attempts),
+        "unanswered": sum(attempt.answer is None for attempt in attempts),
         "runs_without_counts": sum(None in (a.prompt_tokens, a.completion_tokens) for a in attempts),
         "tokens_per_solved": round(tokens / right, 1) if right else None,
         "requests": sum(attempt.requests for attempt in attempts),
@@ -262,7 +264,7 @@ def totals(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def totals_lines(agent: str, sums: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{agent}: solved {sums['solved']}/{sums['tasks']}"
+    yield f"{agent}: solved {sums['solved']}/{sums['tasks']}, {sums['unanswered']} without an answer"
     yield "  " + "  ".join(f"{kind} {good}/{number}" for kind, (good, number) in sums["kinds"].items())
     yield (
         f"  tokens: {sums['prompt_tokens']} prompt + {sums['completion_tokens']} completion, "

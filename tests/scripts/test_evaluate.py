@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -56,8 +57,9 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+        with suppress(ConnectionError):  # an interrupted client has gone
+            self.end_headers()
+            self.wfile.write(data)
 
     def log_message(self, *_: object) -> None:
         pass
@@ -125,7 +127,7 @@ def test_agents_take_turns_and_each_run_is_kept(
     assert kept["versions"]["langchain"] == "0.1.16"
     assert service.url not in file.read_text(encoding="utf-8")
     out, err = capsys.readouterr()
-    assert "ours: solved 2/2\n  weather 1/1  no_tool 1/1\n" in out
+    assert "ours: solved 2/2, 0 without an answer\n  weather 1/1  no_tool 1/1\n" in out
     assert "median seconds ours/executor: " in out
     assert "<<< Action: Weather" in err
     assert ">>> 7°C" in err
@@ -166,7 +168,7 @@ def test_what_an_agent_raises_is_its_failure_and_the_rest_goes_on(
     assert main(["--tasks", str(tasks_file)]) == 0
     out = capsys.readouterr().out
     assert "no answer (RuntimeError: out of order)" in out
-    assert "ours: solved 1/2" in out
+    assert "ours: solved 1/2, 1 without an answer" in out
     assert "tokens: 10 prompt + 2 completion, 12.0 per solved task" in out
 
 
@@ -259,12 +261,12 @@ def test_the_measured_tools_keep_every_call() -> None:
     assert tools["Weather"].run(" ULM ") == "-2.5°C"
     assert tools["Weather"].run("Atlantis") == "No weather data for Atlantis."
     assert "42" in tools["Calculator"].run("6*7")
-    assert tools["Time"].run("")
+    assert not tools["Time"].run("nothing").startswith("Error")  # says that it takes no input, and means it
     assert [(call.tool, call.input) for call in calls] == [
         ("Weather", " ULM "),
         ("Weather", "Atlantis"),
         ("Calculator", "6*7"),
-        ("Time", ""),
+        ("Time", "nothing"),
     ]
 
 
