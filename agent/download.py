@@ -25,7 +25,7 @@ HUB_URL = "https://huggingface.co"
 CONNECT_S = 5  # a blocked network is to cost seconds
 READ_S = 30
 ATTEMPTS = 5
-CHUNK = 1 << 20
+CHUNK = 1 << 16  # what a cut connection may lose
 
 Progress = Callable[[int], None]
 """Told the number of bytes that are there."""

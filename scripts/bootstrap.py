@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Iterator  # noqa: UP035 - Python 3.6 reads this
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNTIME = ("requirements.txt",)
@@ -211,25 +212,34 @@ def fitting_python() -> str:
     Raises:
         Trouble: there is none.
     """
-    # Inside an environment: the interpreter beneath it, for .venv itself may be about to go.
-    here = getattr(sys, "_base_executable", None) or sys.executable
-    version = "{}.{}".format(*sys.version_info)
-    able = importlib.util.find_spec("ensurepip") is not None
-    if version in FITTING and able:
-        return sys.executable if not is_inside() else here
-    unable = version in FITTING
-    for command in _candidates():
-        found, can_make, executable = probe(command)
-        if found in FITTING and can_make:
+    unable = ""
+    for version, able, executable in _pythons():
+        if version in FITTING and able:
             return executable
-        if found in FITTING and not unable:
-            unable, version = True, found
+        if version in FITTING:
+            unable = unable or version
     if unable:
         raise Trouble(
-            f"Python {version} cannot make environments here, it has no ensurepip: {_other_python(version)}"
+            f"Python {unable} has no ensurepip to make an environment with: {_other_python(unable)}"
         )
-    wanted = "Python 3.10, 3.11 or 3.12"
-    raise Trouble(f"This needs {wanted} and finds only {version}: install one of them, or run this with it.")
+    raise Trouble(
+        f"This needs Python 3.10, 3.11 or 3.12, and Python {this_version()} is none of them: "
+        "install one, or run this with it."
+    )
+
+
+def this_version() -> str:
+    """Major and minor version of the running interpreter."""
+    return "{}.{}".format(*sys.version_info)
+
+
+def _pythons() -> "Iterator[tuple[str, bool, str]]":
+    """Version, whether it can make environments, and path: of this interpreter, then of all others."""
+    # Inside .venv it is the interpreter beneath that counts, for .venv itself may be about to go.
+    beneath = getattr(sys, "_base_executable", None) if is_inside() else None
+    yield this_version(), importlib.util.find_spec("ensurepip") is not None, beneath or sys.executable
+    for command in _candidates():
+        yield probe(command)
 
 
 def _other_python(version: str = "3") -> str:

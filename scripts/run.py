@@ -14,7 +14,7 @@ from pathlib import Path
 if not __package__:  # as `python scripts/run.py`: first on the path is scripts, and should be the root
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from scripts import bootstrap  # noqa: E402
+from scripts import bootstrap
 
 
 def main(arguments: "list[str]") -> int:
