@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import requests
 
@@ -83,13 +84,13 @@ def _continue(
                     out.write(chunk)
                     progress(min(out.tell(), model.size))
     except requests.RequestException as error:
-        return f"{requests.utils.urlparse(url).hostname}: {_kind(error)}"
+        return f"{urlsplit(url).hostname}: {_kind(error)}"
     return None if size_of(partial) >= model.size else "the connection ended early"
 
 
 def _refusal(response: requests.Response, start: int, size: int) -> str | None:
     if response.status_code not in (200, 206):
-        return f"{response.url.split('/')[2]} answered {response.status_code}"
+        return f"{urlsplit(response.url).hostname} answered {response.status_code}"
     if response.status_code == 206:
         span = response.headers.get("Content-Range", "")
         if not span.startswith(f"bytes {start}-"):

@@ -7,7 +7,7 @@ import runpy
 import sys
 
 from agent.errors import SettingsError
-from agent.settings import Settings, load_settings
+from agent.settings import load_settings
 from agent.weights import MODELS, cached_path, fetch
 
 
@@ -46,16 +46,11 @@ def needed_weights(arguments: list[str]) -> str | None:
         settings = load_settings()
     except SettingsError:
         return None  # the agent says it, and no gigabyte should come before that
-    if settings.local_model_path:
-        return None
     name = chosen.model or settings.model
-    if name:
-        return name if name in MODELS else None
-    return None if chosen.base_url or _has_service(settings) else "local"
-
-
-def _has_service(settings: Settings) -> bool:
-    return bool(settings.api_key or settings.base_url)
+    if not name and not (chosen.base_url or settings.api_key or settings.base_url):
+        name = "local"
+    own_file = name == "local" and settings.local_model_path
+    return name if name in MODELS and not own_file else None
 
 
 def _read(arguments: list[str]) -> argparse.Namespace:
