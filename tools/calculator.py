@@ -11,7 +11,7 @@ from simpleeval import InvalidExpression
 
 from tools.arithmetic import CONSTANTS, FUNCTIONS, Number, evaluate
 from tools.notation import MAX_CHARS, Refused, normalize
-from tools.texts import error_text, is_nothing, one_line, shorten, unquote
+from tools.texts import error_text, is_nothing, shorten, unquote
 
 if TYPE_CHECKING:
     from langchain_core.tools import Tool
@@ -44,7 +44,7 @@ def calculate(expression: str) -> str:
     if is_nothing(expression):
         return error_text("no expression was given; write one such as 2+3*4")
     try:
-        text = one_line(unquote(expression))
+        text = " ".join(unquote(expression).split())
         return format_number(evaluate(normalize(text, FUNCTIONS, CONSTANTS)))
     except (*_REASONS, Refused, SyntaxError, ValueError, TypeError, InvalidExpression) as error:
         return error_text(f"cannot calculate '{shorten(expression)}': {_reason(error)}")

@@ -17,7 +17,12 @@ import urllib3
 MAX_BODY_BYTES = 1_000_000
 MAX_REDIRECTS = 3
 _CHUNK_BYTES = 65_536
-_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "open-agent-loop"}
+_HEADERS = {
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",  # a small body cannot unpack to a large one
+    "Connection": "close",  # nothing is asked twice; a redirect must not meet a connection that is closing
+    "User-Agent": "open-agent-loop",
+}
 
 T = TypeVar("T")
 

@@ -70,6 +70,7 @@ _GROUPED = r"[1-9]\d{0,2}(?:,\d{3})+(?![\d,])(?:\.\d+)?"
 _OTHERS = r"(?<!(?<![\d.])0)[xX](?=\d)|[A-Za-z_][A-Za-z_0-9]*|\*\*|//|[-+*/%^!√()\[\],]"
 _SEPARATING = re.compile(rf"{_NUMBER}|{_OTHERS}", re.ASCII)
 _GROUPING = re.compile(rf"{_GROUPED}|{_NUMBER}|{_OTHERS}", re.ASCII)
+_TIMES = ("x", "of")
 _CLOSING = {")": "(", "]": "["}
 
 
@@ -104,7 +105,8 @@ class _Brackets:
 
     def read(self, piece: str, after: str) -> None:
         if piece in ("(", "["):
-            self._open.append((piece, self.separate or piece == "[" or _is_name(after)))
+            is_call = _is_name(after) and after.lower() not in _TIMES
+            self._open.append((piece, self.separate or piece == "[" or is_call))
         elif piece in _CLOSING and (not self._open or self._open.pop()[0] != _CLOSING[piece]):
             raise Refused(f"there is a {piece!r} without its opening bracket")
         elif piece == "," and not self.separate:
@@ -147,7 +149,7 @@ def times_words(tokens: list[str]) -> list[str]:
     words = ["%" if piece.lower() == "percent" else piece for piece in tokens]
     for index in range(1, len(words) - 1):
         before, word, after = words[index - 1 : index + 2]
-        is_times = word in ("x", "X") and _ends_operand(before) and (_starts_operand(after) or after in "+-")
+        is_times = word.lower() == "x" and _ends_operand(before) and (_starts_operand(after) or after in "+-")
         if is_times or (word.lower() == "of" and before == "%"):
             words[index] = "*"
     return words

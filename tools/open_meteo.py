@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from tools.fetch import FetchFailed, fetch_json
 from tools.texts import shorten
@@ -65,13 +64,15 @@ class Service:
     def ask(self, endpoint: str, query: dict[str, str], deadline: float) -> object:
         """The document of ``endpoint``, which is ``search`` or ``forecast``."""
         key = {"apikey": self.api_key} if self.api_key else {}
-        return fetch_json(self._url(endpoint), {**query, **key}, deadline)
+        return fetch_json(self.address(endpoint), {**query, **key}, deadline)
 
-    def _url(self, endpoint: str) -> str:
+    def address(self, endpoint: str) -> str:
+        """The URL of ``endpoint``; a setting that is a host alone gets the path that the service has."""
         host = "geocoding-api.open-meteo.com" if endpoint == "search" else "api.open-meteo.com"
         url = self.geocoding_url if endpoint == "search" else self.forecast_url
         url = url or f"https://{'customer-' if self.api_key else ''}{host}"
-        return url if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/v1/{endpoint}"
+        _, _, path = url.partition("://")[2].partition("/")
+        return url if path else f"{url.rstrip('/')}/v1/{endpoint}"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import re
 ERROR_PREFIX = "Error: "
 MAX_QUOTED_CHARS = 60
 
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 # Spellings of "no argument" that models write where a tool needs none.
 _NOTHING = frozenset({"", "{}", "[]", "()", "none", "null", "nil", "n/a", "undefined"})
@@ -24,8 +24,9 @@ def error_text(sentence: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """``text`` with runs of blanks folded; control characters and lone surrogates count as blanks."""
-    return " ".join(_UNPRINTABLE.sub(" ", text).split())
+    """``text`` with runs of blanks folded, control characters as blanks, and lone surrogates as ``?``."""
+    encodable = text.encode("utf-8", "replace").decode("utf-8")
+    return " ".join(_CONTROL.sub(" ", encodable).split())
 
 
 def shorten(text: str, limit: int = MAX_QUOTED_CHARS) -> str:
@@ -35,11 +36,11 @@ def shorten(text: str, limit: int = MAX_QUOTED_CHARS) -> str:
 
 
 def unquote(text: str) -> str:
-    """``text`` without blanks around it and without one outer pair of quotes, if it has one."""
+    """``text`` without blanks around it and without one outer pair of quotes that is not used inside."""
     inner = text.strip()
-    if len(inner) >= 2 and _QUOTE_PAIRS.get(inner[0]) == inner[-1]:
-        return inner[1:-1].strip()
-    return inner
+    opening, middle, closing = inner[:1], inner[1:-1], inner[1:][-1:]
+    is_pair = bool(closing) and _QUOTE_PAIRS.get(opening) == closing
+    return middle.strip() if is_pair and opening not in middle and closing not in middle else inner
 
 
 def is_nothing(text: str) -> bool:

@@ -38,9 +38,9 @@ def current_weather(city: str) -> str:
     Never raises for what a city's name, a setting, the network or the service is; a failure is one line
     that starts with ``Error: ``, without address, key or anything that the service wrote about it.
     """
-    if is_nothing(city):
-        return error_text("no city was given; name one city")
     name = one_line(unquote(city))
+    if is_nothing(name):
+        return error_text("no city was given; name one city")
     if len(name) > MAX_CITY_CHARS:
         return error_text(f"'{shorten(name)}' is too long for a city; give its name alone")
     try:
