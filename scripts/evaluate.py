@@ -4,7 +4,7 @@
 
 Several agents take turns, task by task, so that a machine's moods fall on all of them alike. Rows and
 totals go to stdout, progress and ``-v`` to stderr. Exit: 0 measured, 2 usage or settings, 130 Ctrl-C
-(what was measured until then is kept).
+or SIGTERM (what was measured until then is kept).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import statistics
 import subprocess
 import sys
@@ -295,13 +296,24 @@ def report(rows: Sequence[Row], args: argparse.Namespace, interrupted: bool) -> 
         "date": datetime.now().astimezone().isoformat(timespec="seconds"),
         "interrupted": interrupted,
         "settings": {name: value for name, value in vars(args).items() if name != "base_url"},
-        "machine": {"system": platform.platform(), "processor": platform.machine(), "cpus": os.cpu_count()},
+        "machine": machine(),
         "versions": versions(),
         "totals": {
             agent: totals(own) for agent in args.agent if (own := [row for row in rows if row.agent == agent])
         },
         "median_seconds_ratio": ratios(rows, args.agent),
         "rows": [asdict(row) for row in rows],
+    }
+
+
+def machine() -> dict[str, Any]:
+    """Seconds mean little without the load: others' work on the same processors slows every run."""
+    load = os.getloadavg() if hasattr(os, "getloadavg") else None
+    return {
+        "system": platform.platform(),
+        "processor": platform.machine(),
+        "cpus": os.cpu_count(),
+        "load": load,
     }
 
 
@@ -438,4 +450,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
+    # `timeout` and CI end a run with SIGTERM: what was measured is worth as much then.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main())

@@ -190,8 +190,9 @@ def test_ctrl_c_keeps_what_was_measured(
     assert not list(tmp_path.glob("*.part"))
 
 
-@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
-def test_ctrl_c_while_the_model_is_asked(service: Service, tmp_path: Path) -> None:
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_while_the_model_is_asked(service: Service, tmp_path: Path, number: signal.Signals) -> None:
     asked, release = threading.Event(), threading.Event()
 
     def reply(message: str) -> str:
@@ -216,7 +217,7 @@ def test_ctrl_c_while_the_model_is_asked(service: Service, tmp_path: Path) -> No
     try:
         while not asked.wait(0.2):
             assert process.poll() is None, process.communicate()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=20)
     finally:
         process.kill()
