@@ -119,12 +119,14 @@ def _known(name: str) -> Weights:
 
 
 def _fetch(model: Weights, folder: Path, progress: Callable[[int], None] | None) -> Path:
+    from agent.download import size_of
+
     target, partial = folder / model.file, folder / f"{model.file}.part"
     _say(f"The embedded model is {_amount(model.size)}; it is fetched once into {target}")
     try:
         _require_room(model, partial)
         if progress is None:
-            with _shown(model.size) as shown:
+            with _shown(size_of(partial), model.size) as shown:
                 _complete(model, partial, shown)
         else:
             _complete(model, partial, progress)
@@ -201,7 +203,7 @@ def _say(text: str) -> None:
 
 
 @contextmanager
-def _shown(total: int) -> Iterator[Callable[[int], None]]:
+def _shown(start: int, total: int) -> Iterator[Callable[[int], None]]:
     """Progress on stderr: a bar on a terminal, else a line every tenth."""
     if not sys.stderr.isatty():
         yield _tenths(total)
@@ -216,7 +218,7 @@ def _shown(total: int) -> Iterator[Callable[[int], None]]:
         rich_progress.TimeRemainingColumn(),
     )
     with rich_progress.Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=total)
+        task = bar.add_task("", completed=start, total=total)
         yield lambda done: bar.update(task, completed=done)
 
 

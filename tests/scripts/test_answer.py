@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from agent.errors import SettingsError
+from agent.options import parse
 from scripts import answer
 
 VARIABLES = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "AGENT_MODEL", "LOCAL_MODEL_PATH")
@@ -19,25 +20,25 @@ def nothing_set(tmp_path, monkeypatch):
         monkeypatch.delenv(name)
 
 
+def needed(arguments):
+    return answer.needed_weights(parse(arguments))
+
+
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
         (["question"], "local"),
         ([], "local"),
-        (["question", "--protocol", "tools"], "local"),
+        (["question", "--json"], "local"),
         (["--model", "local-small", "question"], "local-small"),
         (["--model=local", "question"], "local"),
         (["--model", "gpt-4o", "question"], None),
         (["--base-url", "http://127.0.0.1:1/v1", "question"], None),
-        (["--replay", "trace.jsonl"], None),
-        (["--replay=trace.jsonl"], None),
-        (["--version"], None),
-        (["-h"], None),
-        (["--", "--version"], "local"),
+        (["--", "question"], "local"),
     ],
 )
 def test_without_a_service_the_arguments_decide(arguments, wanted):
-    assert answer.needed_weights(arguments) == wanted
+    assert needed(arguments) == wanted
 
 
 @pytest.mark.parametrize(
@@ -53,23 +54,38 @@ def test_without_a_service_the_arguments_decide(arguments, wanted):
 )
 def test_the_environment_decides(monkeypatch, variable, value, wanted):
     monkeypatch.setenv(variable, value)
-    assert answer.needed_weights(["question"]) == wanted
+    assert needed(["question"]) == wanted
 
 
 def test_a_service_in_the_env_file_counts(tmp_path):
     (tmp_path / ".env").write_text("OPENAI_API_KEY=sk-x\n", encoding="utf-8")
-    assert answer.needed_weights(["question"]) is None
+    assert needed(["question"]) is None
 
 
 def test_the_embedded_model_can_be_asked_for_beside_a_service(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
-    assert answer.needed_weights(["--model", "local", "question"]) == "local"
+    assert needed(["--model", "local", "question"]) == "local"
 
 
 def test_a_file_of_the_users_stands_for_local_and_not_for_the_small_model(monkeypatch):
     monkeypatch.setenv("LOCAL_MODEL_PATH", "any.gguf")
-    assert answer.needed_weights(["--model", "local", "question"]) is None
-    assert answer.needed_weights(["--model", "local-small", "question"]) == "local-small"
+    assert needed(["--model", "local", "question"]) is None
+    assert needed(["--model", "local-small", "question"]) == "local-small"
+
+
+def test_a_replay_needs_no_model():
+    options = parse([])
+    options.replay = "trace.jsonl"
+    assert answer.needed_weights(options) is None
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["--help"], 0), (["--version"], 0), (["--modle", "x"], 2)])
+def test_help_and_mistakes_come_before_any_fetch(monkeypatch, arguments, code):
+    monkeypatch.setattr(answer, "fetch", lambda name: pytest.fail("fetched"))
+    monkeypatch.setattr(answer, "cached_path", lambda name: None)
+    with pytest.raises(SystemExit) as end:
+        answer.answer(arguments)
+    assert end.value.code == code
 
 
 def test_small_is_put_into_the_agents_words():
@@ -97,4 +113,4 @@ def test_a_fetch_that_fails_is_one_sentence_and_the_agent_does_not_start(monkeyp
     monkeypatch.setattr(answer, "fetch", fail)
     monkeypatch.setattr(answer.runpy, "run_module", lambda *_, **__: pytest.fail("started"))
     assert answer.answer(["question"]) == 2
-    assert capsys.readouterr() == ("", "no network\n")
+    assert capsys.readouterr() == ("", "error: no network\n")

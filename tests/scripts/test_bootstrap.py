@@ -198,6 +198,12 @@ def project(tmp_path_factory):
         "    return Settings(api_key='x', base_url='', model='', local_model_path='')\n",
         encoding="utf-8",
     )
+    (root / "agent" / "options.py").write_text(
+        "from types import SimpleNamespace\n"
+        "def parse(arguments):\n"
+        "    return SimpleNamespace(model='', base_url='')\n",
+        encoding="utf-8",
+    )
     (root / "agent" / "__main__.py").write_text(
         "import sys\nprint(sys.argv[1:], sys.stdin.read())\nsys.exit(7)\n", encoding="utf-8"
     )
