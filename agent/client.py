@@ -6,6 +6,7 @@ over); nothing else but KeyboardInterrupt comes out of it.
 
 from __future__ import annotations
 
+import copy
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -160,4 +161,6 @@ def _without_own_retries(llm: BaseChatModel) -> BaseChatModel:
     client: Any = getattr(completions, "_client", None)
     if not hasattr(client, "with_options"):
         return llm
-    return llm.copy(update={"client": client.with_options(max_retries=0).chat.completions})
+    patient = copy.copy(llm)
+    patient.client = client.with_options(max_retries=0).chat.completions
+    return patient
