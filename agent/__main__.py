@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -24,12 +25,22 @@ def main() -> NoReturn:
     """Run the command line and end the process with its exit code."""
     _mind_interrupts()
     try:
-        from agent.cli import main as run
-
-        code = run(sys.argv[1:])
+        code = _run(sys.argv[1:])
     except KeyboardInterrupt:  # while the above was imported, or a line was being written
         code = INTERRUPTED
     leave(code)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    from agent.options import parse
+
+    try:
+        options = parse(arguments)
+    except SystemExit as end:  # --help, --version or a mistake
+        return int(end.code or 0)
+    from agent.cli import main as answer
+
+    return answer(options)
 
 
 def leave(code: int) -> NoReturn:

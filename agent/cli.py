@@ -1,4 +1,4 @@
-"""The command line: from arguments to a run, and from its result to an exit code.
+"""The command line: from options to a run, and from its result to an exit code.
 
 What can be said without a model is said before LangChain is imported, which takes seconds.
 """
@@ -17,61 +17,28 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import agent
 from agent import console
 from agent.deadline import run_within
 from agent.errors import SettingsError
 from agent.limits import Limits
 from agent.models import Choice, build, choose
-from agent.observing import describe
 from agent.results import RunResult, StopReason
-from agent.settings import Settings, load_settings, service_url
-from prompts import LANGUAGES, language_of, speaker
+from agent.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from agent.agent import Agent
 
-PROTOCOLS = ("text",)  # those of agent.agent, whose import would cost seconds
 EXIT_CODES = {StopReason.FINAL_ANSWER: 0, StopReason.MODEL_ERROR: 1, StopReason.INTERRUPTED: 130}
 SETTINGS_MISTAKE = 2
 STOPPED = 3
 NO_QUESTION = 'no question: write  python -m agent "your question"  or send one through a pipe'
 
-SETTINGS = """\
-settings, from the environment or from .env in the working folder (options win over both):
-  OPENAI_API_KEY, OPENAI_BASE_URL   the model service; any OpenAI-compatible one
-  AGENT_MODEL                       as --model
-  AGENT_MAX_TOKENS                  of one reply (512)
-  AGENT_MODEL_TIMEOUT_S             of one request (60)
-  AGENT_PRICES                      NAME=PROMPT/COMPLETION in US dollars per million tokens, ...
-  AGENT_GRAMMAR, AGENT_EXAMPLES     auto, on or off: helps for small models
-  AGENT_CACHE_DIR, LOCAL_MODEL_PATH folder of the embedded model; a GGUF file of your own
-  WEATHER_PROVIDER, WEATHER_TIMEOUT_S, WEATHER_GEOCODING_URL, WEATHER_FORECAST_URL, WEATHER_API_KEY
 
-exit codes: 0 answered, 1 model or service failed, 2 usage or settings, 3 stopped at a limit, 130 Ctrl-C
-"""
-LIMITS = {
-    "max_iterations": ("N", "steps, each a paid request (6)"),
-    "max_seconds": ("S", "seconds for the whole run (120)"),
-    "max_total_tokens": ("N", "tokens of all requests (no cap)"),
-    "max_cost_usd": ("USD", "cost of all requests; needs AGENT_PRICES (no cap)"),
-    "tool_timeout_s": ("S", "seconds for one tool call (10)"),
-    "max_tool_failures": ("N", "failures after which a tool is switched off (3)"),
-    "max_repeats": ("N", "identical calls in a row (2)"),
-    "max_parse_errors": ("N", "unusable replies in a row (3)"),
-    "max_observation_chars": ("N", "characters of what a tool may say (2000)"),
-}
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run the command line; returns the exit code. Raises KeyboardInterrupt only before it has begun."""
+def main(options: argparse.Namespace) -> int:
+    """Answer the question of the command line; returns the exit code."""
     console.use_replacements(sys.stdout, sys.stderr)
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # of libraries among themselves; nobody here can act on them
-    try:
-        options = _parser().parse_intermixed_args([console.argument_text(word) for word in arguments])
-    except SystemExit as end:  # argparse has said what there is to say
-        return int(end.code or 0)
     out = sys.stdout
     # To the very end: an abandoned tool may print at any time.
     with contextlib.redirect_stdout(sys.stderr):
@@ -82,6 +49,8 @@ def main(arguments: Sequence[str]) -> int:
         except SettingsError as error:
             return _fail(f"error: {error}", SETTINGS_MISTAKE)
         except Exception as error:
+            from agent.observing import describe
+
             if options.verbose:
                 traceback.print_exc()
             return _fail(f"error: {describe(error)}", EXIT_CODES[StopReason.MODEL_ERROR])
@@ -98,6 +67,9 @@ def _answer(options: argparse.Namespace, out: Any) -> int:
     choice = choose(options.model, options.base_url, settings)
     limits = _limits(options)
     instructions = _instructions(options.instructions)
+
+    from prompts import language_of, speaker
+
     say = speaker(language_of(question) if options.language == "auto" else options.language)
     shown = console.Console(say, quiet=options.quiet, verbose=options.verbose)
     try:
@@ -124,11 +96,11 @@ def _finish(result: RunResult, shown: console.Console, out: Any, *, as_json: boo
 
 def _introduce(choice: Choice, options: argparse.Namespace, shown: console.Console) -> None:
     """Say which model will answer, and where it is; never with a key."""
-    urls = [os.environ.get(name, "").strip() for name in ("OPENAI_BASE_URL", "OPENAI_API_BASE")]
+    urls = [os.environ.get(name, "").strip(" \n/") for name in ("OPENAI_BASE_URL", "OPENAI_API_BASE")]
     if choice.path:
         shown.note("cli_loading", model=choice.name, file=choice.path.name)
         return
-    if all(urls) and not options.base_url and service_url(urls[0]) != service_url(urls[1]):
+    if all(urls) and urls[0] != urls[1] and not options.base_url:
         shown.note("cli_two_urls")
     shown.note("cli_model", model=choice.name, host=choice.host)
 
@@ -136,9 +108,9 @@ def _introduce(choice: Choice, options: argparse.Namespace, shown: console.Conso
 def _build(
     options: argparse.Namespace, choice: Choice, settings: Settings, shown: console.Console, **more: Any
 ) -> Agent:
+    tools = load_tools(options.tools) if options.tools else None  # first: a wrong name is said at once
     from agent.agent import Agent
 
-    tools = load_tools(options.tools) if options.tools else None
     return Agent(
         llm=build(choice, settings),
         tools=tools,
@@ -169,6 +141,8 @@ def load_tools(name: str) -> list[Any]:
     except ModuleNotFoundError as error:
         raise SettingsError(f"--tools {name}: there is no module {error.name!r}") from None
     except (Exception, SystemExit) as error:
+        from agent.observing import describe
+
         raise SettingsError(f"--tools {name} raised {describe(error)}") from error
     if not isinstance(tools, (list, tuple)):
         raise SettingsError(
@@ -179,7 +153,7 @@ def load_tools(name: str) -> list[Any]:
 
 def _question(words: Sequence[str]) -> str:
     """The arguments, or what comes through a pipe. Raises SettingsError when there is no question."""
-    question = " ".join(words).strip()
+    question = console.argument_text(" ".join(words)).strip()
     if not words and sys.stdin is not None and not console.is_terminal(sys.stdin):
         try:
             question = console.decode(sys.stdin.buffer.read()).strip()
@@ -192,7 +166,7 @@ def _question(words: Sequence[str]) -> str:
 
 def _instructions(text: str) -> str:
     if not text.startswith("@"):
-        return text
+        return console.argument_text(text)
     try:
         return console.decode(Path(text[1:]).expanduser().read_bytes()).strip()
     except (OSError, ValueError) as error:
@@ -203,47 +177,3 @@ def _instructions(text: str) -> str:
 def _limits(options: argparse.Namespace) -> Limits:
     given = {field.name: getattr(options, field.name) for field in fields(Limits)}
     return Limits(**{name: value for name, value in given.items() if value is not None})
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m agent",
-        usage='python -m agent [options] "question"',
-        description="Answer a question with tools. The answer goes to stdout, everything else to stderr.",
-        epilog=SETTINGS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,  # a new option must not change what an old command means
-    )
-    parser.add_argument("question", nargs="*", help="without one, the question is read from a pipe")
-    parser.add_argument("--version", action="version", version=f"open-agent-loop {agent.__version__}")
-    _add_model_options(parser.add_argument_group("model and tools"))
-    _add_limits(parser.add_argument_group("limits"))
-    _add_output_options(parser.add_argument_group("output"))
-    return parser
-
-
-def _add_model_options(group: Any) -> None:
-    group.add_argument("--model", metavar="NAME", help="local, local-small, or a name that the service knows")
-    group.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible service")
-    group.add_argument("--protocol", choices=PROTOCOLS, default="text", help="how the model asks for tools")
-    group.add_argument("--tools", metavar="MODULE:FUNCTION", help="a function that returns LangChain tools")
-    text = "added to the system message; @FILE reads a file"
-    group.add_argument("--instructions", metavar="TEXT", default="", help=text)
-
-
-def _add_limits(group: Any) -> None:
-    whole = {field.name for field in fields(Limits) if "int" in str(field.type)}
-    for name, (metavar, text) in LIMITS.items():
-        kind = int if name in whole else float
-        group.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar=metavar, help=text)
-    text = "at a limit, ask once more for an answer, or end without (answer)"
-    group.add_argument("--at-cap", choices=("answer", "error"), help=text)
-
-
-def _add_output_options(group: Any) -> None:
-    group.add_argument("--json", action="store_true", help="the whole result as one JSON object on stdout")
-    loudness = group.add_mutually_exclusive_group()
-    loudness.add_argument("-q", "--quiet", action="store_true", help="on stderr only why there is no answer")
-    loudness.add_argument("-v", "--verbose", action="store_true", help="whole replies and observations")
-    text = "of prompts and messages (auto: the question's own)"
-    group.add_argument("--language", choices=("auto", *LANGUAGES), default="auto", help=text)

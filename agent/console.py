@@ -15,10 +15,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from agent.results import Action, Event, RunResult, Step, StepStarted, StopReason
-from prompts import Say
+
+if TYPE_CHECKING:
+    from prompts import Say
 
 LINE_CHARS = 200  # of a thought, an input or an observation, unless everything was asked for
 
