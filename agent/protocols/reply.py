@@ -29,6 +29,7 @@ _JSON_START = re.compile(
     r"^[ \t]{0,40}(?P<tag><tool_call>[ \t]{0,3}\n?[ \t]{0,3})?(?=\{)",
     re.MULTILINE,
 )
+_FENCE_LINE = re.compile(r"`{3,}[\w-]*[ \t]*\n")
 _TAG_END = "</tool_call>"
 _QUOTED = 60
 
@@ -98,8 +99,13 @@ def _undressed(text: str, dress: str) -> str:
 def _action(shown: str, piece: Piece, following: Piece | None, tools: Sequence[ToolSpec]) -> _Verdict | None:
     """`Name[arg]`, `Name(arg)`, a JSON call, or a name whose argument follows under its own label."""
     start = piece.end - len(shown[piece.body : piece.end].lstrip())
-    if shown.startswith(("{", "```"), start):
-        return _json_call(shown, replace(piece, body=start), tools)
+    as_json = (
+        _json_call(shown, replace(piece, body=start), tools) if shown[start : start + 1] in "{`" else None
+    )
+    if as_json:
+        return as_json
+    fence = _FENCE_LINE.match(shown, start, piece.end)
+    start = fence.end() if fence else start
     opener = _OPENER.search(shown, start, piece.end)
     name_end = opener.start() if opener else piece.end
     name = shown[start:name_end]

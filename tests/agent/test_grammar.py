@@ -92,9 +92,9 @@ def test_llama_cpp_takes_each_grammar_and_what_it_writes_can_be_read() -> None:
     for tools in TOOL_LISTS:
         reply = server.handle_chat_completions(
             {
-                "messages": [{"role": "user", "content": "Call one of your tools. Be brief."}],
+                "messages": [{"role": "user", "content": "Say hello."}],
                 "grammar": grammar_for(tools),
-                "max_tokens": 160,
+                "max_tokens": 64,
                 "temperature": 0,
                 "stop": ["\nObservation:"],
             }

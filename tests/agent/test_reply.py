@@ -45,6 +45,8 @@ LABELS = [
     ("~~~\nAction: Calculator[6*7]\n~~~", calc("6*7")),
     ("Action 1: Calculator[6*7]", calc("6*7")),
     ("Action:\nCalculator[6*7]", calc("6*7")),
+    ("Action:\n```\nCalculator[6*7]\n```", calc("6*7")),
+    ("Action: ```Calculator[6*7]```", calc("6*7")),
     ("Action：Calculator［６*７］", calc("６*７")),
     ("行动：Calculator【6*7】", calc("6*7")),
     ("思考：先算\n行动：Calculator（6*7）", calc("6*7")),
