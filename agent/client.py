@@ -74,9 +74,7 @@ class Client:
                 failed, busy = failed + 1, busy + 1
                 wait_s = _backoff(busy) if error.wait_s is None else error.wait_s
                 if busy == ATTEMPTS or wait_s >= seconds_left():
-                    raise _counted(
-                        ModelFailed(f"{error}, after {busy} of {ATTEMPTS} attempts"), failed
-                    ) from None
+                    raise _counted(error.failure, failed) from None
                 time.sleep(wait_s)
             except (ModelFailed, LimitReached) as error:
                 raise _counted(error, failed + 1) from None

@@ -13,7 +13,7 @@ from tests.service import Service
 
 ROOT = Path(__file__).resolve().parent.parent
 KEY = "sk-canary-7f3a9b"  # must never be seen
-LONGEST_S = 60.0
+LONGEST_S = 100.0  # a busy machine takes half a minute to import LangChain
 _NOT_INHERITED = ("OPENAI_", "AGENT_", "LOCAL_", "WEATHER_", "LANG", "LC_", "PYTHON", "NO_COLOR", "TERM")
 
 

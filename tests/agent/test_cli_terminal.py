@@ -21,14 +21,14 @@ from tests.service import Service, never
 
 MULTIPLY = "Thought: multiply \x1b]0;title\x07\x1b[31mthem\nAction: Calculator[23*47]"
 ANSWER = "Final Answer: it is \x1b[2J\x1b[31m1081\x07\r\nin all\u202e"
-LONG_BEFORE_A_HANG_ENDS_S = 15.0
+LONG_BEFORE_A_HANG_ENDS_S = 30.0  # about 0.1 on a machine that is not busy
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and pseudo-terminals")
 SLOW_TOOLS = """
 import time
 from langchain_core.tools import Tool
 def make():
-    return [Tool(name="Hang", func=lambda text: time.sleep(60), description="hangs")]
+    return [Tool(name="Hang", func=lambda text: time.sleep(600), description="hangs")]
 """
 
 
@@ -86,7 +86,7 @@ def test_a_reader_that_leaves_gets_no_traceback(tmp_path: Path, pipe: str) -> No
     shell = f'"{sys.executable}" -m agent -v a 2> err.txt {pipe}'
     with Service([MULTIPLY, "Final Answer: " + "line\n" * 50_000]) as service:
         command = Command(tmp_path, service)
-        subprocess.run(["sh", "-c", shell], cwd=tmp_path, env=command.env(), check=False, timeout=60)
+        subprocess.run(["sh", "-c", shell], cwd=tmp_path, env=command.env(), check=False, timeout=100)
     said = (tmp_path / "err.txt").read_text(encoding="utf-8")
     assert "Traceback" not in said
     assert "BrokenPipe" not in said
@@ -117,7 +117,14 @@ def test_ctrl_c_while_a_tool_hangs(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(SLOW_TOOLS, encoding="utf-8")
     with Service(["Action: Hang[x]"]) as service:
         process = Command(tmp_path, service).start(
-            "--tools", "slow:make", "--tool-timeout-s", "60", "挂起来", LC_ALL="C.UTF-8"
+            "--tools",
+            "slow:make",
+            "--tool-timeout-s",
+            "600",
+            "--max-seconds",
+            "600",
+            "挂起来",
+            LC_ALL="C.UTF-8",
         )
         service.wait_for_request()
         time.sleep(0.5)  # the tool is in its sleep by now; earlier does no harm
@@ -155,7 +162,7 @@ def interrupt(process: Any, times: int = 1) -> tuple[float, bytes, bytes]:
     for _ in range(times):
         process.send_signal(signal.SIGINT)
         time.sleep(0.01)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=100)
     return time.monotonic() - started, out, err
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -24,10 +23,10 @@ def shout(text):
     return f"heard {text}"
 
 def hang(text):
-    time.sleep(60)
+    time.sleep(600)
 
 def leave_behind(text):
-    ThreadPoolExecutor().submit(time.sleep, 60)
+    ThreadPoolExecutor().submit(time.sleep, 600)
     return "left something behind"
 
 def make():
@@ -96,11 +95,10 @@ def test_what_a_tool_prints_never_reaches_stdout(folder: Path) -> None:
 
 @pytest.mark.parametrize("tool", ["Hang", "Leave"])
 def test_what_a_tool_leaves_running_does_not_hold_up_the_exit(folder: Path, tool: str) -> None:
+    """It would for ten minutes, and Command waits for less than two."""
     with Service([f"Action: {tool}[x]", "Final Answer: went on"]) as service:
-        started = time.monotonic()
         ended = Command(folder, service)(
             "Go on", "--tools", "own_tools:make", "--tool-timeout-s", "0.2", "--instructions", "Be brief."
         )
-        assert time.monotonic() - started < 30
         assert "Be brief." in service.requests[0]["messages"][0]["content"]
     assert (ended.code, ended.out) == (0, "went on\n")
