@@ -68,8 +68,12 @@ def service_url(url: str) -> str:
     """
     if not url:
         return ""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
+    try:
+        parts = urlsplit(url)
+        is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half an IPv6 address, a port that is no number
+        is_one = False
+    if not is_one:
         raise SettingsError("the base URL must look like https://host/v1 (OPENAI_BASE_URL or --base-url)")
     return url.rstrip("/") if parts.path.strip("/") else url.rstrip("/") + "/v1"
 

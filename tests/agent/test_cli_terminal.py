@@ -27,8 +27,11 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and ps
 SLOW_TOOLS = """
 import time
 from langchain_core.tools import Tool
+def hang(text):
+    print("hanging", flush=True)
+    time.sleep(600)
 def make():
-    return [Tool(name="Hang", func=lambda text: time.sleep(600), description="hangs")]
+    return [Tool(name="Hang", func=hang, description="hangs")]
 """
 
 
@@ -126,8 +129,7 @@ def test_ctrl_c_while_a_tool_hangs(tmp_path: Path) -> None:
             "挂起来",
             LC_ALL="C.UTF-8",
         )
-        service.wait_for_request()
-        time.sleep(0.5)  # the tool is in its sleep by now; earlier does no harm
+        assert b"hanging\n" in iter(process.stderr.readline, b"")
         seconds, out, err = interrupt(process)
     assert (process.returncode, out) == (130, b"")
     assert seconds < LONG_BEFORE_A_HANG_ENDS_S
