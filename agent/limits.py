@@ -11,7 +11,7 @@ from agent.errors import SettingsError
 from agent.results import StopReason, Usage
 
 CHARS_PER_TOKEN = 4  # only to hold max_total_tokens where a server reports no usage
-KEPT_BACK_SHARE = 0.25  # of max_seconds, for the last request that asks for an answer ...
+KEPT_BACK_SHARE = 0.25  # of a run's seconds, for the last request that asks for an answer ...
 KEPT_BACK_MOST_S = 15.0  # ... and never more than this
 
 
@@ -138,7 +138,7 @@ class Meter:
         self._tokens = 0
         self._cost_usd = 0.0
         self._started = time.monotonic()
-        self._kept_back = min(KEPT_BACK_SHARE * _or_infinite(limits.max_seconds), KEPT_BACK_MOST_S)
+        self._kept_back = min(KEPT_BACK_SHARE * self.seconds_left(last_request=True), KEPT_BACK_MOST_S)
 
     @property
     def elapsed_s(self) -> float:
