@@ -111,7 +111,8 @@ class Run:
         if limit.reason in ASK_ONCE_MORE and self.meter.limits.at_cap == "answer":
             answer = self._last_answer()
             if answer:
-                return self.result(limit.reason, answer, forced=True)
+                error = self.say(limit.sentence) if limit.sentence else None
+                return self.result(limit.reason, answer, forced=True, error=error)
         return self.result(limit.reason, error=self._ended_without_answer(limit))
 
     def _last_answer(self) -> str:
