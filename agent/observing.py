@@ -33,7 +33,7 @@ def shorten(text: str, most: int, say: Say) -> str:
     if len(text) <= most:
         return text
     note = say("cut_observation", length=len(text))
-    half = max((most - len(note)) // 2, 1)
+    half = max((most - len(note) - 2) // 2, 1)
     return f"{text[:half]}\n{note}\n{text[-half:]}"
 
 
