@@ -18,9 +18,9 @@ _SECRET_QUERY_VALUE = re.compile(
     r"([?&;][\w.\-]{0,40}(?:key|token|secret|passw|pwd|appid|auth|sig|credential)[\w.\-]{0,40}=)[^&;#\s'\"<>)]+",
     re.IGNORECASE,
 )
-_URL_USER = re.compile(r"([a-zA-Z][\w+.\-]{0,20}://)[^/\s@'\"]+@")
+_URL_USER = re.compile(r"(://)[^/\s@'\"]+@")
 _AUTH_HEADER = re.compile(
-    r"((?:proxy-)?authorization|x-api-key|api-key)(['\"]?\s*[:=]\s*['\"]?)(?:(bearer|basic|token)\s+)?[^\s'\",;}]+",
+    r"((?:authorization|api-key)['\"]?\s*[:=]\s*['\"]?)(?:(?:bearer|basic|token)\s+)?[^\s'\",;}]+",
     re.IGNORECASE,
 )
 _BEARER = re.compile(r"\b(bearer\s+)[\w.\-+/=~]{6,}", re.IGNORECASE)
@@ -44,7 +44,7 @@ def _redact(text: str, query_value: re.Pattern[str]) -> str:
         text = text.replace(secret, MASK)
     text = query_value.sub(rf"\1{MASK}", text)
     text = _URL_USER.sub(rf"\1{MASK}@", text)
-    text = _AUTH_HEADER.sub(rf"\1\2{MASK}", text)
+    text = _AUTH_HEADER.sub(rf"\1{MASK}", text)
     return _BEARER.sub(rf"\1{MASK}", text)
 
 
