@@ -48,10 +48,10 @@ class ScriptedModel(BaseChatModel):
         return self._options
 
     def assert_done(self) -> None:
-        """Raise ScriptError when replies are left over."""
-        left = len(self.replies) - len(self._requests)
-        if left > 0:
-            raise ScriptError(f"{left} of {len(self.replies)} scripted replies were never asked for")
+        """Raise ScriptError unless each reply was asked for, and no more: an agent may swallow the error."""
+        asked, scripted = len(self._requests), len(self.replies)
+        if asked != scripted:
+            raise ScriptError(f"{scripted} replies were scripted, {asked} were asked for")
 
     @property
     def _llm_type(self) -> str:
