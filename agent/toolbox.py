@@ -6,6 +6,7 @@ a sentence, one that keeps failing is switched off, and a call that was just mad
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections import Counter
@@ -85,7 +86,7 @@ class Toolbox:
         try:
             text = run_within(
                 timeout_s,
-                lambda: to_text(tool.run(_as_tool_input(tool, given), callbacks=self._callbacks)),
+                lambda: to_text(_run(tool, _as_tool_input(tool, given), self._callbacks)),
                 "agent-tool",
             )
             ok = not text.startswith(ERROR_PREFIX)
@@ -117,6 +118,13 @@ class Toolbox:
             return seen
         note = self._say("tool_switched_off", tool=action.tool, failures=self._limits.max_tool_failures)
         return Observation(f"{seen.text}\n{note}", seen.ok, seen.duration_s, seen.ran)
+
+
+def _run(tool: BaseTool, tool_input: Any, callbacks: list[Any]) -> Any:
+    """Run a tool in this thread, which has no event loop: one that is a coroutine only gets its own."""
+    if getattr(tool, "func", True) is None:
+        return asyncio.run(tool.arun(tool_input, callbacks=callbacks))
+    return tool.run(tool_input, callbacks=callbacks)
 
 
 def _as_tool_input(tool: BaseTool, given: Input) -> Any:

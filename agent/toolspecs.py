@@ -23,8 +23,8 @@ _TAKES_NOTHING = re.compile(
 def specs_of(tools: Sequence[BaseTool]) -> tuple[ToolSpec, ...]:
     """Describe tools for a protocol, in order.
 
-    Raises SettingsError for something that is no tool, a name that cannot be written in an action, or two
-    tools of one name.
+    Raises SettingsError for something that is no tool, a name that cannot be written in an action, a
+    deadline that cannot be meant, or two tools of one name.
     """
     for tool in tools:
         if not isinstance(tool, BaseTool):
@@ -35,10 +35,17 @@ def specs_of(tools: Sequence[BaseTool]) -> tuple[ToolSpec, ...]:
             raise SettingsError(
                 f"a tool's name is written before a bracket, so it has none in it: {tool.name!r:.80}"
             )
+        _check_deadline(tool)
     twice = [name for name, count in Counter(tool.name.lower() for tool in tools).items() if count > 1]
     if twice:
         raise SettingsError(f"two tools are named {twice[0]!r} (case does not count): rename one")
     return tuple(_spec(tool) for tool in tools)
+
+
+def _check_deadline(tool: BaseTool) -> None:
+    timeout_s = (tool.metadata or {}).get("timeout_s", 1)
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
+        raise SettingsError(f"timeout_s of {tool.name} is a number of seconds above 0, not {timeout_s!r:.80}")
 
 
 def _spec(tool: BaseTool) -> ToolSpec:
