@@ -36,7 +36,7 @@ class Command:
 
     def __call__(self, *arguments: str, stdin: bytes = b"", **environment: str) -> Finished:
         process = self.start(*arguments, stdin=subprocess.PIPE, **environment)
-        out, err = process.communicate(stdin, timeout=LONGEST_S)
+        out, err = finish(process, stdin)
         return Finished(process.returncode, _text(out), _text(err))
 
     def start(self, *arguments: str, stdin: Any = subprocess.DEVNULL, **environment: str) -> Any:
@@ -57,6 +57,16 @@ class Command:
         if self.service:
             env |= {"OPENAI_BASE_URL": self.service.url, "OPENAI_API_KEY": KEY}
         return env | {"PYTHONIOENCODING": "utf-8"} | self.environment | more
+
+
+def finish(process: Any, stdin: bytes | None = None) -> tuple[bytes, bytes]:
+    """Wait for a process and return what it wrote. One that does not end is killed, and the test fails."""
+    try:
+        return process.communicate(stdin, timeout=LONGEST_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
 
 
 def _is_setting(name: str) -> bool:

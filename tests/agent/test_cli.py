@@ -12,6 +12,8 @@ from agent import __version__
 from tests.command import KEY, Command, Finished
 from tests.service import Reply, Service, html, status
 
+pytestmark = pytest.mark.timeout(300)  # a test starts up to three processes
+
 MULTIPLY = "Thought: multiply them\nAction: Calculator[23*47]"
 ANSWER = "Thought: done\nFinal Answer: 23*47 is 1081."
 

@@ -16,8 +16,10 @@ import pytest
 
 from agent import console
 from agent.results import RunResult, StopReason
-from tests.command import Command
+from tests.command import Command, finish
 from tests.service import Service, never
+
+pytestmark = pytest.mark.timeout(300)  # a test starts up to three processes
 
 MULTIPLY = "Thought: multiply \x1b]0;title\x07\x1b[31mthem\nAction: Calculator[23*47]"
 ANSWER = "Final Answer: it is \x1b[2J\x1b[31m1081\x07\r\nin all\u202e"
@@ -164,7 +166,7 @@ def interrupt(process: Any, times: int = 1) -> tuple[float, bytes, bytes]:
     for _ in range(times):
         process.send_signal(signal.SIGINT)
         time.sleep(0.01)
-    out, err = process.communicate(timeout=100)
+    out, err = finish(process)
     return time.monotonic() - started, out, err
 
 
