@@ -15,14 +15,15 @@ from langchain_core.tools import BaseTool
 
 from agent.client import Reply, Request
 from agent.memory import Scratchpad
-from agent.protocols.decisions import Decision, Finish, Malformed, ToolSpec
+from agent.protocols.decisions import Act, Decision, Finish, Malformed, ToolSpec
 from agent.protocols.examples import worked_examples
 from agent.protocols.grammar import grammar_for
 from agent.protocols.reply import read_reply
-from agent.results import Observation
+from agent.results import Action, Observation
 from prompts import Language, speaker
 
 STOP = ("\nObservation:",)
+MAX_CALL_CHARS = 100  # of a call beside its result
 MAX_QUOTED_CHARS = 300  # of a bad reply, when it goes back to the model
 SHORTENED_STEPS = 2  # kept when the request has outgrown the model's context
 
@@ -79,8 +80,8 @@ class TextProtocol:
             return decision.answer
         return decision.detail if isinstance(decision, Malformed) and decision.fault == "no_label" else ""
 
-    def add_observations(self, decision: Decision, observations: Sequence[Observation]) -> None:
-        texts = (self._say("observation", text=observation.text) for observation in observations)
+    def add_observations(self, decision: Act, observations: Sequence[Observation]) -> None:
+        texts = map(self._observation, decision.actions, observations)
         self._scratchpad.add(decision.kept, "\n".join(texts))
 
     def add_correction(self, fault: Malformed) -> str:
@@ -93,6 +94,14 @@ class TextProtocol:
         )
         self._scratchpad.add(fault.kept[:MAX_QUOTED_CHARS] or self._say("no_reply"), correction)
         return correction
+
+    def _observation(self, action: Action, observation: Observation) -> str:
+        """A result stands beside its call, so that a small model knows which of two numbers is whose."""
+        text = observation.text
+        if observation.ok and observation.ran and isinstance(action.input, str):
+            call = f"{action.tool}[{action.input[:MAX_CALL_CHARS]}]"
+            text = self._say("result", call=call, text=text)
+        return self._say("observation", text=text)
 
     def _head(self, *, with_conversation: bool = True) -> tuple[BaseMessage, ...]:
         return (self._system, *self._examples, *(self._conversation if with_conversation else ()))
