@@ -16,7 +16,9 @@ from pathlib import Path
 import pytest
 
 from scripts import evaluate
-from scripts.evaluate import Attempt, Row, ToolCall, main, measured_tools, ratios, row_line, totals
+from scripts.contenders import Attempt, ToolCall, measured_tools, recorded
+from scripts.evaluate import main
+from scripts.figures import Row, ratios, row_line, totals, totals_lines, write_json
 from scripts.scoring import Task
 
 ROOT = Path(evaluate.__file__).resolve().parent.parent
@@ -274,7 +276,7 @@ def test_the_measured_tools_keep_every_call() -> None:
 def test_a_tool_that_raises_was_called_all_the_same() -> None:
     calls: list[ToolCall] = []
     with pytest.raises(ZeroDivisionError):
-        evaluate.recorded("Calculator", lambda text: 1 / 0, calls)("1/0")
+        recorded("Calculator", lambda text: 1 / 0, calls)("1/0")
     assert [(call.tool, call.output) for call in calls] == [("Calculator", "(raised)")]
 
 
@@ -291,7 +293,7 @@ def test_totals_say_how_many_runs_have_no_token_counts() -> None:
     sums = totals([Row(ULM, "ours", True, "", known), Row(HELLO, "ours", False, "", unknown)])
     assert (sums["solved"], sums["tokens_per_solved"], sums["requests"]) == (1, 100.0, 3)
     assert sums["kinds"] == {"weather": [1, 1], "no_tool": [0, 1]}
-    assert "1 runs without token counts" in "\n".join(evaluate.totals_lines("ours", sums))
+    assert "1 runs without token counts" in "\n".join(totals_lines("ours", sums))
 
 
 def test_nothing_solved_has_no_tokens_per_solved_task() -> None:
@@ -315,7 +317,7 @@ def test_a_row_is_one_line_with_a_shortened_answer() -> None:
 
 def test_the_json_replaces_an_older_one_in_one_move(tmp_path: Path) -> None:
     file = tmp_path / "measured.json"
-    evaluate.write_json(file, {"old": 1})
-    evaluate.write_json(file, {"城市": Path("x")})
+    write_json(file, {"old": 1})
+    write_json(file, {"城市": Path("x")})
     assert json.loads(file.read_text(encoding="utf-8")) == {"城市": "x"}
     assert [path.name for path in tmp_path.iterdir()] == ["measured.json"]
