@@ -110,6 +110,8 @@ def _prices(text: str) -> dict[str, Price]:
         try:
             name, amounts = entry.split("=")
             prompt, completion = (float(amount) for amount in amounts.split("/"))
+            if not name.strip() or not all(0 <= amount < float("inf") for amount in (prompt, completion)):
+                raise ValueError
         except ValueError:
             raise SettingsError(
                 f"AGENT_PRICES: cannot read {entry!r}; write model=prompt/completion in dollars per million"
