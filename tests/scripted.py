@@ -15,7 +15,7 @@ DONE = "Final Answer: done"
 
 
 def play(*replies: Any, question: str = "What is it?", **options: Any) -> tuple[RunResult, ScriptedModel]:
-    """One run over all of these replies: a run that asks more or less often than that is an AssertionError."""
+    """One run over all of these replies; asking for more or less of them is an AssertionError."""
     model = ScriptedModel(replies=list(replies))
     result = run_agent(question, llm=model, **options)
     model.assert_done()

@@ -51,7 +51,7 @@ def test_none_means_no_cap_only_where_there_may_be_none(name: str) -> None:
 
 
 def test_at_cap_is_answer_or_error() -> None:
-    with pytest.raises(SettingsError, match='^at_cap is "answer" or "error", not \'raise\'$'):
+    with pytest.raises(SettingsError, match='at_cap is "answer" or "error"'):
         Limits(at_cap="raise")  # type: ignore[arg-type]
 
 

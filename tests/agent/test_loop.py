@@ -26,7 +26,10 @@ def test_an_action_is_run_and_its_observation_leads_to_the_answer() -> None:
 
     assert (result.answer, result.stop_reason, result.ok) == ("14", StopReason.FINAL_ANSWER, True)
     assert (result.forced, result.unformatted, result.error) == (False, False, None)
-    assert contents(model.requests[1])[2:] == ["Thought: add\nAction: Calculator[2+3*4]", "Observation: 14"]
+    assert contents(model.requests[1])[2:] == [
+        "Thought: add\nAction: Calculator[2+3*4]",
+        "Observation: Calculator[2+3*4] = 14",
+    ]
     first, last = result.steps
     assert (first.number, first.thought, first.actions[0].input) == (1, "add", "2+3*4")
     assert (first.observations[0].text, first.observations[0].ok) == ("14", True)
@@ -39,7 +42,7 @@ def test_the_sixth_request_holds_the_system_message_the_question_and_five_steps(
     sixth = model.requests[5]
     assert kinds(sixth) == ["system", "human", *["ai", "human"] * 5]
     assert contents(sixth)[1] == "the question"
-    assert contents(sixth)[3::2] == [f"Observation: {number}" for number in (2, 4, 6, 8, 10)]
+    assert contents(sixth)[3::2] == [f"Observation: Calculator[{n}+{n}] = {2 * n}" for n in range(1, 6)]
 
 
 def test_past_the_window_the_oldest_step_goes_and_the_question_stays() -> None:
@@ -48,7 +51,7 @@ def test_past_the_window_the_oldest_step_goes_and_the_question_stays() -> None:
     eighth = model.requests[7]
     assert kinds(eighth) == ["system", "human", *["ai", "human"] * 5]
     assert contents(eighth)[1] == "the question"
-    assert contents(eighth)[3::2] == [f"Observation: {number}" for number in (3, 4, 5, 6, 7)]
+    assert contents(eighth)[3::2] == [f"Observation: Calculator[{n}] = {n}" for n in range(3, 8)]
 
 
 def test_a_conversation_sends_its_last_five_exchanges_between_system_message_and_question() -> None:
@@ -71,7 +74,7 @@ def test_requests_only_grow_at_their_end_while_the_window_holds() -> None:
 
 
 def test_an_invented_observation_is_not_believed_and_never_goes_back() -> None:
-    invented = "Thought: multiply\nAction: Calculator[2123*210512]\nObservation: 467891963859\nFinal Answer: 467891963859"
+    invented = "Action: Calculator[2123*210512]\nObservation: 467891963859\nFinal Answer: 467891963859"
     # As a message of its own, past every stop sequence: some services ignore them.
     result, model = play(AIMessage(content=invented), "Final Answer: 446916976")
 
@@ -103,8 +106,8 @@ def test_the_forced_request_carries_every_step_and_asks_in_the_last_message() ->
 
     last = model.requests[-1]
     assert kinds(last) == ["system", "human", *["ai", "human"] * 8]
-    assert "Observation: 1" in contents(last)[3]
-    assert contents(last)[-1].startswith("Observation: 8\n\n")
+    assert contents(last)[3] == "Observation: Calculator[1] = 1"
+    assert contents(last)[-1].startswith("Observation: Calculator[8] = 8\n\n")
     assert "Final Answer:" in contents(last)[-1]
 
 
@@ -180,7 +183,7 @@ def test_a_request_too_long_is_asked_once_more_with_less_in_it() -> None:
     assert kinds(refused) == ["system", "human", "ai", "human", *["ai", "human"] * 3]
     assert kinds(shorter) == ["system", "human", *["ai", "human"] * 2]
     assert contents(shorter)[1] == "the question"
-    assert contents(shorter)[-1] == "Observation: 3"
+    assert contents(shorter)[-1] == "Observation: Calculator[3] = 3"
     assert (result.answer, result.usage.requests, result.usage.retries) == ("done", 4, 1)
 
 
@@ -204,7 +207,7 @@ def test_marks_in_question_tool_output_and_description_stay_as_they_are(text: st
     assert f"- Probe: Takes {text}." in system
     assert system.endswith(f"\n\n{text}")
     assert question == f"What is {text}?"
-    assert observation == f"Observation: Result {text} end"
+    assert observation == f"Observation: Probe[x] = Result {text} end"
 
 
 def test_both_languages_send_requests_of_the_same_structure() -> None:

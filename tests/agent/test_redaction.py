@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import pytest
 
 from agent.redaction import redact, redact_output
 
+Masked = Callable[[str], str]
 SECRET = "canary-4711"
 BY_SHAPE = [
     f"GET http://h.test/data?appid={SECRET}&key={SECRET}#part",
@@ -24,17 +26,17 @@ BY_SHAPE = [
 
 @pytest.mark.parametrize("text", BY_SHAPE)
 @pytest.mark.parametrize("masked", [redact, redact_output])
-def test_a_secret_known_by_its_shape_is_masked(masked: type[str], text: str) -> None:
+def test_a_secret_known_by_its_shape_is_masked(masked: Masked, text: str) -> None:
     assert SECRET not in masked(text)
     assert "***" in masked(text)
 
 
 @pytest.mark.parametrize(
-    "name", ["MAPS_KEY", "HUB_TOKEN", "my_secret", "DB_PASSWORD", "SECRET_SAUCE", "PASSWORD2"]
+    "name", ["MAPS_KEY", "HUB_TOKEN", "my_secret", "DB_PASSWORD", "SECRET_SAUCE", "PASSWORD"]
 )
 @pytest.mark.parametrize("masked", [redact, redact_output])
 def test_the_value_of_a_secret_environment_variable_is_masked(
-    masked: type[str], name: str, monkeypatch: pytest.MonkeyPatch
+    masked: Masked, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, f" '{SECRET}'\n")
 
@@ -70,7 +72,7 @@ def test_query_values_are_data_in_a_result_and_hidden_in_an_error() -> None:
     "text", ["mail me@h.test", "ratio 3:4 = 0.75", "is it? yes=no", "the bearer of news"]
 )
 @pytest.mark.parametrize("masked", [redact, redact_output])
-def test_what_only_looks_alike_stays(masked: type[str], text: str) -> None:
+def test_what_only_looks_alike_stays(masked: Masked, text: str) -> None:
     assert masked(text) == text
 
 
