@@ -196,7 +196,7 @@ def test_twenty_threads_over_one_memory_lose_nothing_and_mix_no_exchange() -> No
 
 def test_a_memory_of_another_kind_is_a_callers_mistake() -> None:
     with pytest.raises(SettingsError, match="takes a ConversationBufferWindowMemory, not list"):
-        Agent(llm=ScriptedModel(), memory=[])  # type: ignore[arg-type]
+        Agent(llm=ScriptedModel(), memory=[])
 
 
 def test_a_thousand_turns_hold_no_more_than_the_window() -> None:

@@ -26,8 +26,8 @@ FOLDER = Path(prompts.__file__).parent
 SPECS = specs_of(default_tools())
 # Places that people and task files ask about: an example of theirs would be an answer learnt by heart.
 ASKED_ABOUT = (
-    "Beijing 北京 Shanghai 上海 Guangzhou 广州 Shenzhen 深圳 Chengdu 成都 Harbin 哈尔滨 Kunming 昆明 Xi'an 西安"
-    " London 伦敦 Paris 巴黎 Tokyo 东京 Sydney 悉尼 Oslo 奥斯陆 Gotham Atlantis 亚特兰蒂斯"
+    "Beijing 北京 Shanghai 上海 Guangzhou 广州 Shenzhen 深圳 Chengdu 成都 Harbin 哈尔滨 Kunming 昆明 Xi'an"
+    " 西安 London 伦敦 Paris 巴黎 Tokyo 东京 Sydney 悉尼 Oslo 奥斯陆 Gotham Atlantis 亚特兰蒂斯"
 )
 
 both = pytest.mark.parametrize("language", LANGUAGES)
