@@ -17,6 +17,7 @@ from agent.limits import Budget, Limits, Meter, Price
 from agent.loop import Run
 from agent.memory import Conversation
 from agent.models import is_llama_cpp, load_model, name_of
+from agent.prompt_cache import prime
 from agent.protocols.text import TextProtocol
 from agent.results import Event, RunResult, StopReason
 from agent.settings import Settings, Switch, load_settings
@@ -126,6 +127,7 @@ class Agent:
             examples=self._is_on(self._settings.examples),
             grammar=self._is_on(self._settings.grammar),
         )
+        prime(self._llm, protocol.head)
         return Run(
             question=question,
             model=name_of(self._llm),

@@ -91,11 +91,11 @@ def build(choice: Choice, settings: Settings) -> BaseChatModel:
     if choice.path:
         from agent.local_model import serve
 
-        base_url, api_key = serve(choice.path)
+        server = serve(choice.path)
         # Requests to this process must not leave it through a proxy of the environment.
         options = {
-            "api_key": api_key,
-            "base_url": base_url,
+            "api_key": server.key,
+            "base_url": f"{server.url}/v1",
             "http_client": httpx.Client(trust_env=False, timeout=settings.model_timeout_s),
         }
     try:

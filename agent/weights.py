@@ -65,6 +65,11 @@ def cache_dir() -> Path:
     return Path(platformdirs.user_cache_dir("open-agent-loop", appauthor=False))
 
 
+def prompt_cache_dir() -> Path:
+    """The folder where the embedded model keeps prompts that it has read before."""
+    return cache_dir() / "prompts"
+
+
 def cached_path(name: str) -> Path | None:
     """The file of model ``name`` if it has been fetched. A file gets there only after its sha256 was right.
 
@@ -104,9 +109,10 @@ def fetch(name: str, progress: Callable[[int], None] | None = None) -> Path:
 
 
 def delete(name: str) -> None:
-    """Remove the file of model ``name`` and what an unfinished fetch of it has left."""
+    """Remove the file of model ``name``, what an unfinished fetch has left, and its prompt cache."""
     model = _known(name)
-    for path in (cache_dir() / model.file, cache_dir() / f"{model.file}.part"):
+    prompts = prompt_cache_dir().glob(f"{Path(model.file).stem}-*")
+    for path in (cache_dir() / model.file, cache_dir() / f"{model.file}.part", *prompts):
         path.unlink(missing_ok=True)
 
 

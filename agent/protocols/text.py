@@ -56,6 +56,11 @@ class TextProtocol:
         self._grammar = grammar_for(specs) if grammar else ""
         self._last_grammar = grammar_for((), thought=False) if grammar else ""
 
+    @property
+    def head(self) -> tuple[BaseMessage, ...]:
+        """How every request begins, whatever the question."""
+        return (self._system, *self._examples)
+
     def request(self, *, shortened: bool = False) -> Request:
         """The next ordinary request; ``shortened`` leaves out what a too small context can do without."""
         steps = self._scratchpad.window()
@@ -104,7 +109,7 @@ class TextProtocol:
         return self._say("observation", text=text)
 
     def _head(self, *, with_conversation: bool = True) -> tuple[BaseMessage, ...]:
-        return (self._system, *self._examples, *(self._conversation if with_conversation else ()))
+        return (*self.head, *(self._conversation if with_conversation else ()))
 
     def _system_text(self, tools: Sequence[BaseTool], instructions: str) -> str:
         lines = (
