@@ -17,7 +17,7 @@ from agent.protocols.decisions import ToolSpec
 from prompts import Language, load
 
 _TURN = re.compile(r"^(user|assistant):[ \n]", re.MULTILINE)
-_CALLED = re.compile(r"^Action: (\w+)\[", re.MULTILINE)
+_CALLED = re.compile(r"^(?:assistant: )?Action: (\w+)\[", re.MULTILINE)
 
 
 def worked_examples(specs: Sequence[ToolSpec], language: Language) -> tuple[BaseMessage, ...]:

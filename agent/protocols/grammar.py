@@ -37,13 +37,13 @@ number ::= "-"? ( "0" | [1-9] [0-9]{0,15} ) ( "." [0-9]{1,15} )?
 
 
 def grammar_for(tools: Sequence[ToolSpec], *, thought: bool = True, allow_action: bool = True) -> str:
-    """The grammar of one reply: a thought of one line, then an action or the final answer.
+    """The grammar of one reply: a thought of one line or none, then an action or the final answer.
 
     ``thought=False`` leaves the thought out; ``allow_action=False``, or no tools, leaves only the answer.
     """
     may_act = bool(tools) and allow_action
     ending = "( action | answer )" if may_act else "answer"
-    rules = [f"root ::= {'thought ' if thought else ''}{ending}"]
+    rules = [f"root ::= {'thought? ' if thought else ''}{ending}"]
     if thought:
         rules.append(_THOUGHT_RULES.strip())
     if may_act:

@@ -79,8 +79,8 @@ class TextProtocol:
         return read_reply(reply.text, self._specs, cut=reply.finish_reason == "length")
 
     def read_last(self, reply: Reply) -> str:
-        """The answer in a reply to ``last_request``: its Final Answer, or prose; nothing else."""
-        decision = self.read(reply)
+        """The answer in a reply to ``last_request``: its Final Answer, even a cut one, or prose."""
+        decision = read_reply(reply.text, self._specs)
         if isinstance(decision, Finish):
             return decision.answer
         return decision.detail if isinstance(decision, Malformed) and decision.fault == "no_label" else ""

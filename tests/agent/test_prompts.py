@@ -115,7 +115,7 @@ def test_an_example_takes_turns_from_a_question_to_its_final_answer(language: La
     assert len(examples(language)) == len(re.findall("^---+$", load("examples", language), re.MULTILINE)) + 1
     for example in examples(language):
         assert kinds(example) == ["human", "ai"] * (len(example) // 2)
-        assert "\nFinal Answer: " in contents(example)[-1]
+        assert "Final Answer: " in contents(example)[-1]
         assert not contents(example)[0].startswith("Observation:")
 
 
@@ -124,8 +124,9 @@ def test_every_reply_in_an_example_is_one_that_we_read_and_keep_whole(language: 
     for example in examples(language):
         for reply in contents(example)[1::2]:
             decision = read_reply(reply, SPECS)
-            assert isinstance(decision, Act if "\nAction: " in reply else Finish)
-            assert (decision.kept, bool(decision.thought)) == (reply, True)
+            assert isinstance(decision, Act if "Action: " in reply else Finish)
+            assert decision.kept == reply
+        assert read_reply(contents(example)[1], SPECS).thought  # the plan, which the later replies follow
 
 
 @both
