@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,7 +83,9 @@ class Client:
         timeout_s = min(self._timeout_s, seconds_left)
         if timeout_s <= 0:
             raise LimitReached(StopReason.TIME_LIMIT)
-        options = self._options(request)
+        # As it is now: another run that shares this client may learn of a refusal while this one waits.
+        refused = frozenset(self._refused)
+        options = self._options(request, refused)
         config: Any = {"callbacks": self._callbacks}
         try:
             return run_within(
@@ -99,23 +101,23 @@ class Client:
             raise ModelFailed("model_timeout", seconds=f"{timeout_s:g}") from None
         except BaseException as error:
             verdict = judge(error)
-            if isinstance(verdict, Refused) and verdict.parameter in self._refused:
+            if isinstance(verdict, Refused) and verdict.parameter in refused:
                 verdict = verdict.failure
             raise verdict from None
 
-    def _options(self, request: Request) -> dict[str, Any]:
+    def _options(self, request: Request, refused: Set[str]) -> dict[str, Any]:
         """The keyword arguments of this request, without what the service has refused before."""
         options: dict[str, Any] = {}
         extra_body: dict[str, Any] = {}
-        if request.stop and "stop" not in self._refused:
+        if request.stop and "stop" not in refused:
             options["stop"] = list(request.stop)
-        if request.grammar and "grammar" not in self._refused:
+        if request.grammar and "grammar" not in refused:
             extra_body["grammar"] = request.grammar
-        if self._refused & {"temperature", "max_tokens"}:
+        if refused & {"temperature", "max_tokens"}:
             from openai import NOT_GIVEN
 
-            options |= {name: NOT_GIVEN for name in ("temperature", "max_tokens") if name in self._refused}
-        if "max_tokens" in self._refused:  # newer services know the same cap by another name
+            options |= {name: NOT_GIVEN for name in ("temperature", "max_tokens") if name in refused}
+        if "max_tokens" in refused:  # newer services know the same cap by another name
             extra_body["max_completion_tokens"] = getattr(self._llm, "max_tokens", None)
         return {**options, "extra_body": extra_body} if extra_body else options
 

@@ -7,6 +7,7 @@ type alone, so that any LangChain chat model is understood, not only OpenAI's.
 from __future__ import annotations
 
 import email.utils
+import math
 import re
 import time
 
@@ -119,7 +120,8 @@ def _retry_after(error: BaseException) -> float | None:
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
     value = str(headers.get("retry-after", "")).strip()
     try:
-        return max(float(value), 0.0)
+        seconds = float(value)
+        return None if math.isnan(seconds) else max(seconds, 0.0)
     except ValueError:
         pass
     try:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, repeat
 from typing import Any
 
@@ -18,7 +20,18 @@ from agent.results import StopReason
 from agent.service_errors import ContextTooLong, ModelFailed
 from prompts import LANGUAGES, speaker
 from tests import service as playing
-from tests.service import Service, completion, context_too_long, drip, drop, raw_completion, refusal, status
+from tests.service import (
+    WAIT_S,
+    Connection,
+    Service,
+    completion,
+    context_too_long,
+    drip,
+    drop,
+    raw_completion,
+    refusal,
+    status,
+)
 
 KEY = "sk-canary-7f3a9b"
 HI = Request([HumanMessage(content="hi")], stop=["\nObservation:"])
@@ -137,7 +150,7 @@ def test_a_retry_after_that_does_not_fit_ends_at_once(after: str) -> None:
         assert len(service.requests) == 1
 
 
-@pytest.mark.parametrize("after", ["soon", "-5", "Fri, 31 Dec 1999 23:59:59 GMT"])
+@pytest.mark.parametrize("after", ["soon", "-5", "nan", "Fri, 31 Dec 1999 23:59:59 GMT"])
 def test_a_retry_after_that_says_nothing_is_no_obstacle(after: str) -> None:
     with Service([status(429, headers={"Retry-After": after}), "ok"]) as service:
         assert ask(service).text == "ok"
@@ -164,6 +177,20 @@ def test_a_parameter_refused_twice_is_a_failure() -> None:
         with pytest.raises(ModelFailed, match="model_bad_request"):
             ask(service)
         assert len(service.requests) == 2
+
+
+def test_runs_that_share_a_client_may_all_be_refused_at_once() -> None:
+    everyone = threading.Barrier(3)
+
+    def refused_together(connection: Connection) -> None:
+        everyone.wait(WAIT_S)
+        refusal("stop")(connection)
+
+    with Service(chain(repeat(refused_together, 3), repeat("ok"))) as service:
+        client = Client(load_model("gpt-4o", service.url), 30.0)
+        with ThreadPoolExecutor(3) as pool:
+            replies = list(pool.map(lambda _: client.ask(HI, lambda: 60.0), range(3)))
+    assert [(reply.text, reply.usage.retries) for reply in replies] == [("ok", 1)] * 3
 
 
 def test_no_stop_words_no_stop_parameter() -> None:
