@@ -17,6 +17,7 @@ from agent.limits import Budget, Limits, Meter, Price
 from agent.loop import Run
 from agent.memory import Conversation
 from agent.models import is_llama_cpp, load_model, name_of
+from agent.observing import describe
 from agent.prompt_cache import prime
 from agent.protocols.text import TextProtocol
 from agent.results import Event, RunResult, StopReason
@@ -107,9 +108,16 @@ class Agent:
         finally:
             run.meter.settle()
         if conversation and result.answer:
-            conversation.add(run.question, result.answer)
+            self._remember(conversation, run.question, result.answer)
         self._emit(result)
         return result
+
+    @staticmethod
+    def _remember(conversation: Conversation, question: str, answer: str) -> None:
+        try:
+            conversation.add(question, answer)
+        except Exception as error:  # a history that cannot be written must not cost the answer
+            _log.warning("the exchange was not saved to memory: %s", describe(error))
 
     def _prepare(self, question: str, conversation: Sequence[BaseMessage]) -> Run:
         if not isinstance(question, str) or not question.strip():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import random
 import time
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,7 +124,8 @@ class Client:
 
 def _read(message: BaseMessage, failed: int) -> Reply:
     metadata = message.response_metadata or {}
-    counts = metadata.get("token_usage") or {}
+    told = metadata.get("token_usage")
+    counts = told if isinstance(told, Mapping) else {}
     usage = Usage(
         requests=1,
         prompt_tokens=_count(counts.get("prompt_tokens")),
@@ -139,11 +140,11 @@ def _count(value: object) -> int | None:
 
 
 def _text(content: object) -> str:
-    """Some services send a list of blocks in place of a text."""
+    """Some services send a list of blocks in place of a text; half a character, cut in two, is replaced."""
     if isinstance(content, list):
         parts = (block if isinstance(block, str) else block.get("text") or "" for block in content)
-        return "".join(part for part in parts if isinstance(part, str))
-    return content if isinstance(content, str) else ""
+        content = "".join(part for part in parts if isinstance(part, str))
+    return content.encode("utf-8", errors="replace").decode("utf-8") if isinstance(content, str) else ""
 
 
 def _backoff(attempt: int) -> float:

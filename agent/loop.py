@@ -131,7 +131,7 @@ class Run:
         name = limit.sentence or f"stopped_{limit.reason}"
         values = {"steps": len(self.steps)} if limit.reason is StopReason.MAX_ITERATIONS else {}
         sentence = self.say(name, **values)
-        seen = [observation for step in self.steps for observation in step.observations]
+        seen = [observation for step in self.steps for observation in step.observations if observation.ran]
         return (
             self.say("last_observation", sentence=sentence, observation=seen[-1].text) if seen else sentence
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage
 
 from agent import Agent, Limits, RunFailed, RunResult, SettingsError, Step, StepStarted, StopReason, run_agent
 from agent.testing import ScriptedModel
@@ -63,6 +64,12 @@ def test_whatever_a_model_raises_ends_in_a_result(error: BaseException) -> None:
     assert "Traceback" not in (result.error or "")
     assert [step.observations[0].text for step in result.steps] == ["1"]
     assert (result.usage.requests, result.usage.retries) == (1, 1)
+
+
+def test_usage_of_an_odd_shape_is_unknown() -> None:
+    result, _ = play(AIMessage(content=DONE, response_metadata={"token_usage": "many"}))
+
+    assert (result.answer, result.usage.requests, result.usage.total_tokens) == ("done", 1, None)
 
 
 def test_the_key_in_a_models_error_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:

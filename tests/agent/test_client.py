@@ -68,6 +68,7 @@ def test_a_reply_with_its_usage_and_the_parameters_of_the_request() -> None:
         ([{"type": "text", "text": None}, {"type": "image"}], ""),
         (None, ""),
         ("\n\n", "\n\n"),
+        ("half \ud83d", "half ?"),
     ],
 )
 def test_odd_content_is_text_and_missing_usage_is_unknown(sent: Any, text: str) -> None:

@@ -146,6 +146,12 @@ def test_at_cap_error_ends_without_another_request() -> None:
     assert "12" in (result.error or "")
 
 
+def test_the_last_observation_in_an_error_is_what_a_tool_said_not_what_the_model_was_told_of_it() -> None:
+    result, _ = play(*actions(1, 1, 1), limits=Limits(at_cap="error"))
+
+    assert (result.error or "").endswith("the last observation was: 1")
+
+
 @pytest.mark.parametrize("most", [1, 2, 7])
 def test_there_are_never_more_requests_than_max_iterations_and_one(most: int) -> None:
     model = ScriptedModel(replies=actions(*range(1, 20)))

@@ -141,6 +141,19 @@ def test_a_run_interrupted_in_a_tool_leaves_memory_as_it_was() -> None:
     assert stored(memory) == ["earlier", "answer"]
 
 
+class FullDisk(ChatMessageHistory):
+    def add_message(self, message: BaseMessage) -> None:
+        raise OSError("no space at postgres://me:hunter2@db/chats")
+
+
+def test_a_history_that_cannot_be_written_does_not_cost_the_answer(caplog: pytest.LogCaptureFixture) -> None:
+    result, _ = play(DONE, memory=window(chat_memory=FullDisk()))
+
+    assert (result.answer, result.ok) == ("done", True)
+    assert "not saved to memory: OSError: no space" in caplog.text
+    assert "hunter2" not in caplog.text
+
+
 def test_two_calls_know_nothing_of_each_other() -> None:
     model = ScriptedModel(replies=[DONE, DONE])
     run_agent("my code is 4711", llm=model)
