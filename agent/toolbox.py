@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from langchain_core.tools import BaseTool
+from langchain_core.tools import BaseTool, Tool
 
 from agent.deadline import DeadlinePassed, run_within
 from agent.limits import LimitReached, Limits
@@ -134,4 +134,5 @@ def _as_tool_input(tool: BaseTool, given: Input) -> Any:
     if not isinstance(given, str):
         return dict(given)
     fields = list(tool.args)
-    return {fields[0]: given} if fields and (given or len(fields) == 1) else {}
+    # An empty text leaves a field to its default; a plain Tool always takes its one text.
+    return {fields[0]: given} if fields and (given or isinstance(tool, Tool)) else {}

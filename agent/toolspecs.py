@@ -52,8 +52,10 @@ def _spec(tool: BaseTool) -> ToolSpec:
     fields = tuple(tool.args)
     if tool.args_schema is None and isinstance(tool, Tool):
         return ToolSpec(tool.name, fields, input_required=_needs_input(tool))
-    required = tuple(tool.get_input_schema().schema().get("required", ()))
-    return ToolSpec(tool.name, fields, input_required=bool(required), required=required)
+    schema = tool.get_input_schema().schema()
+    required = tuple(schema.get("required", ()))
+    takes = schema["properties"][fields[0]].get("type", "") if len(fields) == 1 else "string"
+    return ToolSpec(tool.name, fields, input_required=bool(required), required=required, takes=takes)
 
 
 def _needs_input(tool: Tool) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 
 from agent.protocols.decisions import Malformed, ToolSpec
 
@@ -31,6 +32,7 @@ _QUOTES = {
 _SHELTERS = {opener: closer for opener, closer in _QUOTES.items() if opener not in "‘＇«"}
 _SIGNS = re.compile(r"[\[\]［］【】()（）{}\\" + re.escape("".join({*_SHELTERS, *_SHELTERS.values()})) + "]")
 
+_BARE = {"string", "number", "integer"}  # types of a field whose value is written without more ado
 _NOTHING = {"", "{}", "None", "none", "null"}
 _FENCED = re.compile(r"\A(`{3,}|~{3,})[\w-]*[ \t]*\n(?P<inside>.*)\n[ \t]*\1\Z", re.DOTALL)
 _WRAPPED_LINES = 3
@@ -118,15 +120,15 @@ def argument_from(value: object, tool: ToolSpec) -> Argument | Malformed:
     """Fit a value (text, an object, or None for an empty argument) to the fields of ``tool``."""
     if value in (None, "", {}):
         return _empty(tool)
-    if len(tool.fields) == 1:
-        return _as_text(value, tool)
-    return _as_fields(value, tool)
+    if len(tool.fields) != 1:
+        return _as_fields(value, tool)
+    return _as_text(value, tool) if tool.takes in _BARE else _as_value(value, tool)
 
 
 def _empty(tool: ToolSpec) -> Argument | Malformed:
     if tool.fields and (tool.input_required or tool.required):
         return _misfit(tool)
-    return "" if len(tool.fields) == 1 else {}
+    return "" if len(tool.fields) == 1 and tool.takes in _BARE else {}
 
 
 def _as_text(value: object, tool: ToolSpec) -> Argument | Malformed:
@@ -138,6 +140,15 @@ def _as_text(value: object, tool: ToolSpec) -> Argument | Malformed:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return _misfit(tool)
     return str(value)
+
+
+def _as_value(value: object, tool: ToolSpec) -> Argument:
+    """A list, an object or a truth value for the only field, by its name or alone."""
+    (field,) = tool.fields
+    if isinstance(value, str):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value, strict=False)
+    return value if isinstance(value, dict) and set(value) == {field} else {field: value}
 
 
 def _as_fields(value: object, tool: ToolSpec) -> Argument | Malformed:

@@ -18,13 +18,15 @@ class ToolSpec:
 
     ``fields`` are the argument names. With exactly one the input is text; with several, or none, it is
     arguments by name. ``input_required`` is False where an empty argument is a valid call (Time).
-    ``required`` names the fields that a call to a tool with several must give.
+    ``required`` names the fields that a call to a tool with several must give. ``takes`` is the JSON type of
+    a single field ("" for none in particular): only text and numbers are written bare.
     """
 
     name: str
     fields: tuple[str, ...] = ("tool_input",)
     input_required: bool = True
     required: tuple[str, ...] = ()
+    takes: str = "string"
 
 
 @dataclass(frozen=True)

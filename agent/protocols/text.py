@@ -25,6 +25,7 @@ from prompts import Language, speaker
 STOP = ("\nObservation:",)
 MAX_CALL_CHARS = 100  # of a call beside its result
 MAX_QUOTED_CHARS = 300  # of a bad reply, when it goes back to the model
+_VALUES = {"number": "1", "integer": "1", "boolean": "true", "array": '["..."]', "object": '{"...": "..."}'}
 SHORTENED_STEPS = 2  # kept when the request has outgrown the model's context
 
 
@@ -131,7 +132,9 @@ def _example_call(specs: Sequence[ToolSpec]) -> str:
         return "..."
     spec = next((spec for spec in specs if spec.name == "Calculator"), specs[0])
     if len(spec.fields) > 1:
-        return f"{spec.name}[{json.dumps({field: '...' for field in spec.required or spec.fields})}]"
+        values = {field: "..." for field in spec.required or spec.fields}
+        return f"{spec.name}[{json.dumps(values, ensure_ascii=False)}]"
     if spec.name == "Calculator":
         return "Calculator[2+2]"
-    return f"{spec.name}[{spec.fields[0] if spec.input_required and spec.fields else ''}]"
+    value = _VALUES.get(spec.takes) or "".join(spec.fields)
+    return f"{spec.name}[{value if spec.input_required and spec.fields else ''}]"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from langchain_core.messages import AIMessage
+from langchain_core.pydantic_v1 import create_model
+from langchain_core.tools import StructuredTool
 
 from agent import Limits, RunResult, StopReason
 from agent.testing import ScriptedModel
@@ -20,6 +24,18 @@ FAULTS = {
     "Action: Calculator(2+2)*3": '"*3"',
 }
 UNREADABLE = list(FAULTS)[3:]
+
+
+def total(amounts: list[str]) -> str:
+    """Adds."""
+    return "+".join(amounts)
+
+
+def chinese_fields() -> StructuredTool:
+    fields: Any = {"城市": (str, ...), "日期": (str, ...)}
+    return StructuredTool.from_function(
+        lambda **given: str(given), name="查天气", description="-", args_schema=create_model("Args", **fields)
+    )
 
 
 def correction(model: ScriptedModel, request: int = 1) -> str:
@@ -45,6 +61,8 @@ def test_a_correction_names_the_fault_the_tools_and_one_example(reply: str, faul
         ([probe()], "Action: Probe[tool_input]"),
         ([probe(name="查天气")], "Action: 查天气[tool_input]"),
         ([failing(KeyError("x"), name="Time")], "Action: Time[]"),
+        ([StructuredTool.from_function(total)], 'Action: total[["..."]]'),
+        ([chinese_fields()], 'Action: 查天气[{"城市": "...", "日期": "..."}]'),
     ],
 )
 def test_the_example_calls_a_tool_that_was_handed_in(tools: list[object], example: str) -> None:

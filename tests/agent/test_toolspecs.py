@@ -48,6 +48,30 @@ def double(number: int) -> int:
     return number * 2
 
 
+@tool
+def join(names: list[str]) -> str:
+    """Joins names."""
+    return "+".join(names)
+
+
+@tool
+def count(of: dict[str, Any]) -> str:
+    """Counts members."""
+    return f"{len(of)} in {sorted(of)}"
+
+
+@tool
+def switch(on: bool) -> str:
+    """Switches."""
+    return f"on: {on}"
+
+
+@tool
+def greet(name: str = "world") -> str:
+    """Greets."""
+    return f"hello {name}"
+
+
 def forecast(city: str, days: int = 1) -> str:
     return f"{city} for {days}"
 
@@ -70,6 +94,14 @@ CALLS: list[tuple[BaseTool, str, str]] = [
     (convert, 'convert[{"amount": 3}]', "3.0 m"),
     (convert, "convert[3]", "3.0 m"),
     (ping, "ping[]", "pong"),
+    (join, 'join[["a", "b"]]', "a+b"),
+    (join, 'join[{"names": ["a", "b"]}]', "a+b"),
+    (count, 'count[{"of": {"x": 1}}]', "1 in ['x']"),
+    (count, 'count[{"x": 1, "y": 2}]', "2 in ['x', 'y']"),
+    (switch, "switch[false]", "on: False"),
+    (switch, 'switch[{"on": true}]', "on: True"),
+    (greet, "greet[]", "hello world"),
+    (greet, "greet[Ann]", "hello Ann"),
     (ping, "ping", "pong"),
     (Reverse(), "Reverse[abc]", "cba"),
     (FORECAST, 'Forecast[{"city": "Lima", "days": 2}]', "Lima for 2"),
@@ -100,6 +132,8 @@ def test_the_time_is_told_however_no_argument_is_written(call: str) -> None:
         (convert, 'convert[{"amount": "many"}]', ["amount"]),
         (FORECAST, 'Forecast[{"town": "Lima"}]', ["city"]),
         (double, "double[four]", ["number"]),
+        (join, "join[a, b]", ["names"]),
+        (join, "join[]", ["names"]),
         (probe(), 'Probe[{"a": 1, "b": 2}]', ["tool_input"]),
     ],
 )
