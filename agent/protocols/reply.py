@@ -29,6 +29,10 @@ _JSON_START = re.compile(
     r"^[ \t]{0,40}(?P<tag><tool_call>[ \t]{0,3}\n?[ \t]{0,3})?(?=\{)",
     re.MULTILINE,
 )
+_OBJECT = re.compile(r"(?:[`~]{3,}[\w-]*\s{1,9})?\[?\s{0,9}\{")
+_CALL_KEY = re.compile(
+    r"[\"'](?:action|action_input|tool|tool_name|tool_input|function|arguments)[\"']\s{0,9}:"
+)
 _FENCE_LINE = re.compile(r"`{3,}[\w-]*[ \t]*\n")
 _TAG_END = "</tool_call>"
 _QUOTED = 60
@@ -209,7 +213,12 @@ def _undecided(shown: str, parts: Sequence[Piece], tools: Sequence[ToolSpec]) ->
 
 
 def _has_call_markup(prose: str, tools: Sequence[ToolSpec]) -> bool:
-    return "<tool_call" in prose or any(f"{tool.name}[" in prose for tool in tools)
+    """Tags of a call, an object that is one, our name before a bracket: no answer, even the second time."""
+    if "<tool_call" in prose or (_OBJECT.match(prose) and _CALL_KEY.search(prose)):
+        return True
+    names = [tool.name.lower() for tool in tools]
+    said = prose.lower()
+    return any(f"{name}[" in said or said.lstrip("*_`").startswith(f"{name}(") for name in names)
 
 
 def _thought(shown: str, parts: Sequence[Piece], until: int) -> str:
