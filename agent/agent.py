@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from langchain.memory import ConversationBufferWindowMemory
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
+from langchain_core.runnables import Runnable, RunnableLambda
 
 from agent.bad_replies import BadReplies
 from agent.client import Client
@@ -27,7 +28,6 @@ from agent.toolspecs import specs_of
 from prompts import LANGUAGES, Language, language_of, speaker
 
 if TYPE_CHECKING:
-    from langchain_core.runnables import Runnable
     from langchain_core.tools import BaseTool
 
 PROTOCOLS = {"text": TextProtocol}
@@ -70,6 +70,15 @@ class Agent:
     ) -> None:
         if memory is not None and not isinstance(memory, ConversationBufferWindowMemory):
             raise SettingsError(f"memory takes a ConversationBufferWindowMemory, not {type(memory).__name__}")
+        for what, given in {"limits": limits, "budget": budget}.items():
+            if given is not None and not isinstance(given, Limits):
+                raise SettingsError(f"{what} takes a Limits(...), not {given!r:.80}")
+        if llm is not None and not isinstance(llm, Runnable):
+            raise SettingsError(
+                f"llm takes a LangChain chat model, not {llm!r:.80}; load_model(name) makes one"
+            )
+        if not isinstance(instructions, str):
+            raise SettingsError(f"instructions is a text, not {instructions!r:.80}")
         self._settings = load_settings()
         self._protocol = _one_of("protocol", protocol, PROTOCOLS)
         self._language = _one_of("language", language, ("auto", *LANGUAGES))
@@ -94,8 +103,6 @@ class Agent:
 
     def as_runnable(self) -> Runnable[str, RunResult]:
         """A LangChain Runnable from a question to its result."""
-        from langchain_core.runnables import RunnableLambda
-
         return RunnableLambda(self.run, name="Agent")
 
     def _run(self, question: str, conversation: Conversation | None) -> RunResult:
@@ -199,7 +206,7 @@ def _default_tools() -> list[BaseTool]:
 
 
 def _one_of(what: str, value: Any, known: Any) -> Any:
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise SettingsError(f"{what} is one of {', '.join(known)}, not {value!r}")
     return value
 

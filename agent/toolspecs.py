@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from langchain_core.tools import BaseTool, Tool
 
 from agent.errors import SettingsError
+from agent.protocols.calls import resolve, says_nothing
 from agent.protocols.decisions import ToolSpec
 
 # How descriptions of foreign tools say that they take nothing.
@@ -35,6 +36,8 @@ def specs_of(tools: Sequence[BaseTool]) -> tuple[ToolSpec, ...]:
             raise SettingsError(
                 f"a tool's name is written before a bracket, so it has none in it: {tool.name!r:.80}"
             )
+        if says_nothing(tool.name) or resolve(tool.name, [ToolSpec(tool.name)]) is None:
+            raise SettingsError(f"no action could name a tool {tool.name!r:.80}: rename it")
         _check_deadline(tool)
     twice = [name for name, count in Counter(tool.name.lower() for tool in tools).items() if count > 1]
     if twice:

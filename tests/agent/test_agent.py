@@ -152,6 +152,11 @@ def test_an_empty_question_is_a_callers_mistake(question: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
+        ({"llm": "gpt-4o"}, "llm takes a LangChain chat model, not 'gpt-4o'"),
+        ({"limits": 5}, "limits takes a Limits"),
+        ({"limits": Limits}, "limits takes a Limits"),
+        ({"instructions": None}, "instructions is a text"),
+        ({"protocol": ["text"]}, "protocol is one of text"),
         ({"protocol": "xml"}, "protocol is one of text"),
         ({"language": "fr"}, "language is one of auto, en, zh, not 'fr'"),
         ({"tools": [print]}, "tools takes LangChain tools"),
@@ -161,7 +166,7 @@ def test_an_empty_question_is_a_callers_mistake(question: Any) -> None:
 def test_a_callers_mistake_is_raised_before_any_request(options: dict[str, Any], sentence: str) -> None:
     model = ScriptedModel(replies=[DONE])
     with pytest.raises(SettingsError, match=sentence):
-        run_agent("hello", llm=model, **options)
+        run_agent("hello", **{"llm": model, **options})
     assert model.requests == []
 
 

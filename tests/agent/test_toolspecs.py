@@ -203,6 +203,12 @@ def test_a_name_that_cannot_be_written_in_an_action_is_refused(name: str) -> Non
         specs_of([probe(name=name)])
 
 
+@pytest.mark.parametrize("name", [" Probe ", "None", "n/a", "x" * 300])
+def test_a_name_that_an_action_cannot_mean_is_refused(name: str) -> None:
+    with pytest.raises(SettingsError, match="no action could name a tool"):
+        specs_of([probe(name=name)])
+
+
 def test_two_tools_of_one_name_are_refused_in_any_case() -> None:
     with pytest.raises(SettingsError, match="two tools are named 'probe'"):
         specs_of([probe(), probe(name="PROBE")])
