@@ -1,7 +1,8 @@
 """No secret leaves: what is taken out of every text that an error, a tool or a log brings in.
 
-Four kinds are known by shape or by name: query values of URLs, the user part of URLs, authorization
-headers, and the values of environment variables whose names say that they are secret.
+Five kinds are known by shape or by name: query values of URLs, the user part of URLs, authorization
+headers, the keys of model services (sk-...), and the values of environment variables whose names say that
+they are secret.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ _AUTH_HEADER = re.compile(
     r"((?:authorization|api-key)['\"]?\s*[:=]\s*['\"]?)(?:(?:bearer|basic|token)\s+)?[^\s'\",;}]+",
     re.IGNORECASE,
 )
+# Keys of model services, wherever they come from; a word like sk-learn has no digit.
+_SERVICE_KEY = re.compile(r"\bsk-(?=[\w\-]{0,80}\d)[\w\-]{8,}")
 _BEARER = re.compile(r"\b(bearer\s+)[\w.\-+/=~]{6,}", re.IGNORECASE)
 
 
@@ -45,6 +48,7 @@ def _redact(text: str, query_value: re.Pattern[str]) -> str:
     text = query_value.sub(rf"\1{MASK}", text)
     text = _URL_USER.sub(rf"\1{MASK}@", text)
     text = _AUTH_HEADER.sub(rf"\1{MASK}", text)
+    text = _SERVICE_KEY.sub(MASK, text)
     return _BEARER.sub(rf"\1{MASK}", text)
 
 

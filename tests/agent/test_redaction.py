@@ -21,6 +21,7 @@ BY_SHAPE = [
     f'"Proxy-Authorization": "{SECRET}"',
     f"api-key={SECRET}",
     f"sent bearer {SECRET}.abc",
+    f"Incorrect API key provided: sk-{SECRET}.",
 ]
 
 
@@ -69,14 +70,24 @@ def test_query_values_are_data_in_a_result_and_hidden_in_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["mail me@h.test", "ratio 3:4 = 0.75", "is it? yes=no", "the bearer of news"]
+    "text",
+    [
+        "mail me@h.test",
+        "ratio 3:4 = 0.75",
+        "is it? yes=no",
+        "the bearer of news",
+        "task-123456789",
+        "sk-learn-tools",
+    ],
 )
 @pytest.mark.parametrize("masked", [redact, redact_output])
 def test_what_only_looks_alike_stays(masked: Masked, text: str) -> None:
     assert masked(text) == text
 
 
-@pytest.mark.parametrize("piece", ["x", "&key", "://", "a:", "?key=", "authorization ", "bearer "])
+@pytest.mark.parametrize(
+    "piece", ["x", "&key", "://", "a:", "?key=", "authorization ", "bearer ", "sk-", " sk-a"]
+)
 def test_a_large_text_is_read_at_once(piece: str) -> None:
     started = time.process_time()
     redact_output(piece * (200_000 // len(piece)))
