@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from agent.deadline import DeadlinePassed, run_within
 from agent.limits import LimitReached
@@ -79,7 +79,7 @@ class Client:
             except (ModelFailed, LimitReached) as error:
                 raise _counted(error, failed + 1) from None
 
-    def _attempt(self, request: Request, seconds_left: float) -> BaseMessage:
+    def _attempt(self, request: Request, seconds_left: float) -> BaseMessage | str:
         timeout_s = min(self._timeout_s, seconds_left)
         if timeout_s <= 0:
             raise LimitReached(StopReason.TIME_LIMIT)
@@ -122,7 +122,9 @@ class Client:
         return {**options, "extra_body": extra_body} if extra_body else options
 
 
-def _read(message: BaseMessage, failed: int) -> Reply:
+def _read(message: BaseMessage | str, failed: int) -> Reply:
+    """The reply in a message, or in the bare text of a model that is no chat model."""
+    message = AIMessage(content=message) if isinstance(message, str) else message
     metadata = message.response_metadata or {}
     told = metadata.get("token_usage")
     counts = told if isinstance(told, Mapping) else {}

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models import FakeListLLM
 from langchain_core.messages import AIMessage
 
 from agent import Agent, Limits, RunFailed, RunResult, SettingsError, Step, StepStarted, StopReason, run_agent
@@ -64,6 +65,12 @@ def test_whatever_a_model_raises_ends_in_a_result(error: BaseException) -> None:
     assert "Traceback" not in (result.error or "")
     assert [step.observations[0].text for step in result.steps] == ["1"]
     assert (result.usage.requests, result.usage.retries) == (1, 1)
+
+
+def test_a_model_that_gives_bare_text_answers_too() -> None:
+    model: Any = FakeListLLM(responses=[DONE])
+
+    assert run_agent("hello", llm=model).answer == "done"
 
 
 def test_usage_of_an_odd_shape_is_unknown() -> None:
