@@ -92,12 +92,13 @@ class TextProtocol:
 
     def add_correction(self, fault: Malformed) -> str:
         """Tell the model what was wrong with its reply; returns what it is told."""
-        correction = self._say(
-            "correction",
-            problem=self._say(f"fault_{fault.fault}", **_detail(fault)),
-            tools=", ".join(spec.name for spec in self._specs) or self._say("no_tools"),
-            example=f"Action: {_example_call(self._specs)}",
-        )
+        problem = self._say(f"fault_{fault.fault}", **_detail(fault))
+        if self._specs:
+            tools = ", ".join(spec.name for spec in self._specs)
+            example = f"Action: {_example_call(self._specs)}"
+            correction = self._say("correction", problem=problem, tools=tools, example=example)
+        else:
+            correction = self._say("correction_no_tools", problem=problem)
         self._scratchpad.add(fault.kept[:MAX_QUOTED_CHARS] or self._say("no_reply"), correction)
         return correction
 
@@ -128,8 +129,6 @@ def _detail(fault: Malformed) -> dict[str, str]:
 
 def _example_call(specs: Sequence[ToolSpec]) -> str:
     """One valid call, of a tool that was handed in."""
-    if not specs:
-        return "..."
     spec = next((spec for spec in specs if spec.name == "Calculator"), specs[0])
     if len(spec.fields) > 1:
         values = {field: "..." for field in spec.required or spec.fields}

@@ -71,6 +71,13 @@ def test_the_example_calls_a_tool_that_was_handed_in(tools: list[object], exampl
     assert f"\n{example}\n" in correction(model)
 
 
+def test_without_tools_a_correction_shows_no_call() -> None:
+    _, model = play("Action:", DONE, tools=[])
+
+    assert "There are no tools. Write:\nFinal Answer: " in correction(model)
+    assert "Action: ..." not in correction(model)
+
+
 def test_a_bad_reply_is_quoted_with_at_most_300_characters() -> None:
     _, model = play("Calculator says " + "no " * 5000, DONE)
 
