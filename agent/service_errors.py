@@ -18,6 +18,11 @@ BUSY = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 REFUSABLE = ("stop", "temperature", "grammar", "max_tokens")
 
 _TOO_LONG = re.compile(r"context[ _](?:length|size|window)|maximum context|prompt is too long", re.IGNORECASE)
+_REFUSES = re.compile(
+    r"un(?:supported|recogni[sz]ed|known|expected)|not (?:supported|permitted|allowed|recogni[sz]ed)"
+    r"|(?:cannot|failed to) parse",
+    re.IGNORECASE,
+)
 _CONNECTION = re.compile(r"Connect|Timeout|RemoteProtocol|ReadError|WriteError|NetworkError")
 _SENTENCES = {
     401: "model_bad_key",
@@ -109,8 +114,10 @@ def _innermost(error: BaseException) -> str:
 
 def _refused_parameter(error: BaseException, words: str) -> str:
     named = str(getattr(error, "param", None) or "")
+    refuses = _REFUSES.search(words)
     for parameter in REFUSABLE:
-        if named == parameter or re.search(rf"['\"`]{parameter}['\"`]", words):
+        quoted = rf"['\"`]{parameter}['\"`]"
+        if named == parameter or re.search(rf"\b{parameter}\b" if refuses else quoted, words):
             return parameter
     return ""
 

@@ -173,6 +173,28 @@ def test_parameters_that_are_refused_are_left_out_and_stay_out() -> None:
     assert sent[-1]["max_completion_tokens"] == 512
 
 
+@pytest.mark.parametrize(
+    ("words", "parameter"),
+    [
+        ("Unrecognized request argument supplied: grammar", "grammar"),
+        ("Failed to parse grammar", "grammar"),
+        ("stop is not supported by this model", "stop"),
+    ],
+)
+def test_a_refusal_in_a_services_own_words_is_understood(words: str, parameter: str) -> None:
+    request = Request(HI.messages, HI.stop, grammar='root ::= "x"')
+    with Service([status(400, {"error": {"message": words}}), "ok"]) as service:
+        assert Client(load_model("gpt-4o", service.url), 30.0).ask(request, lambda: 60.0).text == "ok"
+        assert [parameter in body for body in service.requests] == [True, False]
+
+
+def test_words_that_refuse_nothing_are_no_refusal() -> None:
+    with Service([status(400, {"error": {"message": "stop: the account is closed"}})]) as service:
+        with pytest.raises(ModelFailed, match="model_bad_request"):
+            ask(service)
+        assert len(service.requests) == 1
+
+
 def test_a_parameter_refused_twice_is_a_failure() -> None:
     with Service(repeat(refusal("stop"))) as service:
         with pytest.raises(ModelFailed, match="model_bad_request"):
