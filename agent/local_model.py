@@ -6,8 +6,12 @@ any web page ask. It lives as long as the process; one file is loaded once.
 
 from __future__ import annotations
 
+import atexit
+import os
 import secrets
+import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,6 +61,8 @@ def serve(path: Path) -> LocalServer:
     with _lock:
         if path not in _servers:
             # In a worker thread: native code would keep Ctrl-C waiting on the main one.
+            if not _servers:
+                atexit.register(_leave)
             _servers[path] = Call(lambda: _start(path), "agent-load-model").result(LOAD_TIMEOUT_S)
         return _servers[path]
 
@@ -65,6 +71,19 @@ def server_of(llm: Any) -> LocalServer | None:
     """The server of this process that answers for a chat model, if one does."""
     url = str(getattr(llm, "openai_api_base", None) or "")
     return next((server for server in _servers.values() if url.startswith(server.url)), None)
+
+
+def _leave() -> None:
+    """End the process here when a request has been left behind.
+
+    llama.cpp cannot be taken down in the middle of a reply: the interpreter would hang or crash at its end. A
+    plain exit cannot tell its code here, so it is 0, or 1 after an exception.
+    """
+    if any(thread.name.startswith("agent-model") for thread in threading.enumerate()):
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(AttributeError, OSError, ValueError):
+                stream.flush()
+        os._exit(1 if hasattr(sys, "last_type") else 0)
 
 
 def _start(path: Path) -> LocalServer:

@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if not __package__:
     sys.path.insert(0, str(ROOT))  # run as a plain file, only the scripts' own folder is there
 
+from agent.__main__ import leave  # noqa: E402
 from scripts.contenders import AGENTS, Attempt, measured_tools  # noqa: E402
 from scripts.figures import Row, detail_lines, report, row_line, totals_lines, write_json  # noqa: E402
 from scripts.scoring import Task, load_tasks, load_weather, solved, weather_file  # noqa: E402
@@ -153,4 +154,4 @@ def parser() -> argparse.ArgumentParser:
 if __name__ == "__main__":
     # `timeout` and CI end a run with SIGTERM: what was measured is worth as much then.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    sys.exit(main())
+    leave(main())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -83,6 +84,20 @@ def test_ctrl_c_while_it_writes_ends_the_command(command: Command) -> None:
         process.kill()
     assert process.returncode == 130
     assert b"Traceback" not in err
+
+
+def test_a_program_ends_although_a_request_was_left_behind(tmp_path: Path) -> None:
+    program = (
+        "from agent import Limits, load_model, run_agent\n"
+        "limits = Limits(max_seconds=2, at_cap='error')\n"
+        "result = run_agent('Count from 1 to 500 in words.', llm=load_model('local-small'), limits=limits)\n"
+        "print(result.stop_reason)"
+    )
+    command = Command(tmp_path, environment={**PATIENT, "AGENT_CACHE_DIR": str(cache_dir())})
+    finished = subprocess.run(
+        [sys.executable, "-c", program], env=command.env(), capture_output=True, timeout=300, check=False
+    )
+    assert (finished.returncode, finished.stdout.strip()) == (0, b"time_limit"), finished.stderr
 
 
 def test_the_endpoint_refuses_a_request_without_its_key(small_model: BaseChatModel) -> None:

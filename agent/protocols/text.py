@@ -52,8 +52,8 @@ class TextProtocol:
         self._conversation = tuple(conversation)
         self._question = question
         self._scratchpad = Scratchpad()
-        self._system = SystemMessage(content=self._system_text(tools, instructions))
         self._examples = worked_examples(specs, language) if examples else ()
+        self._system = SystemMessage(content=self._system_text(tools, instructions))
         self._grammar = grammar_for(specs) if grammar else ""
         self._last_grammar = grammar_for((), thought=False) if grammar else ""
 
@@ -119,6 +119,8 @@ class TextProtocol:
             for tool in tools
         )
         text = self._say("text_system", tools="\n".join(lines) or self._say("no_tools"))
+        if self._specs and not self._examples:
+            text = f"{text}\n{self._say('bare_input', example=f'Action: {_example_call(self._specs)}')}"
         return f"{text}\n\n{instructions.strip()}" if instructions.strip() else text
 
 
