@@ -100,6 +100,8 @@ def fetch_json(url: str, query: Mapping[str, str], deadline: float) -> object:
     except (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError) as error:
         raise TooLate from error
     except requests.TooManyRedirects as error:
+        if error.response is not None:
+            error.response.close()  # the last of the circle, which requests leaves open
         raise FetchFailed("sent the request round in circles") from error
     except requests.ConnectionError as error:
         raise FetchFailed("could not be reached") from error
