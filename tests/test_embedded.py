@@ -71,12 +71,13 @@ def test_its_replies_keep_to_the_form_and_report_usage(small_model: BaseChatMode
     assert result.usage.requests == len(result.steps)
 
 
+@pytest.mark.usefixtures("default_interrupts")
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to a single child process")
 def test_ctrl_c_while_it_writes_ends_the_command(command: Command) -> None:
     process = command.start("--model", "local-small", "Count from 1 to 500 in words.")
     assert process.stderr is not None
     assert process.stderr.readline()  # it has said what it is about to load
-    time.sleep(3)  # into the loading or the request: the assertions hold wherever the signal lands
+    time.sleep(1)  # into the loading or the request: the assertions hold wherever the signal lands
     os.kill(process.pid, signal.SIGINT)
     try:
         _, err = process.communicate(timeout=60)

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -150,14 +149,6 @@ def test_ctrl_c_while_it_starts(tmp_path: Path, times: int) -> None:
     assert (process.returncode, out) == (130, b"")
     assert seconds < LONG_BEFORE_A_HANG_ENDS_S
     assert b"Traceback" not in err
-
-
-@pytest.fixture
-def default_interrupts() -> Iterator[None]:
-    """Children must not inherit that SIGINT is ignored, as it is for a test run in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def interrupt(process: Any, times: int = 1) -> tuple[float, bytes, bytes]:

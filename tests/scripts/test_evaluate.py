@@ -193,6 +193,7 @@ def test_ctrl_c_keeps_what_was_measured(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
+@pytest.mark.usefixtures("default_interrupts")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_while_the_model_is_asked(service: Service, tmp_path: Path, number: signal.Signals) -> None:
     asked, release = threading.Event(), threading.Event()
