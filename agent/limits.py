@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass, fields, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 from agent.errors import SettingsError
 from agent.results import StopReason, Usage
+
+Number = TypeVar("Number", int, float)
 
 CHARS_PER_TOKEN = 4  # only to hold max_total_tokens where a server reports no usage
 KEPT_BACK_SHARE = 0.25  # of a run's seconds, for the last request that asks for an answer ...
@@ -188,13 +190,13 @@ class Meter:
 
 
 def _sum(one: Usage, other: Usage) -> Usage:
-    def plus(a: float | None, b: float | None) -> float | None:
+    def plus(a: Number | None, b: Number | None) -> Number | None:
         return None if a is None or b is None else a + b
 
     return Usage(
         one.requests + other.requests,
-        plus(one.prompt_tokens, other.prompt_tokens),  # type: ignore[arg-type]  # ints stay ints
-        plus(one.completion_tokens, other.completion_tokens),  # type: ignore[arg-type]
+        plus(one.prompt_tokens, other.prompt_tokens),
+        plus(one.completion_tokens, other.completion_tokens),
         one.retries + other.retries,
         plus(one.cost_usd, other.cost_usd),
     )

@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if not __package__:
     sys.path.insert(0, str(ROOT))  # run as a plain file, only the scripts' own folder is there
 
+# Below the path that they are found on, hence E402.
 from agent.__main__ import leave  # noqa: E402
 from scripts.contenders import AGENTS, Attempt, measured_tools  # noqa: E402
 from scripts.figures import Row, detail_lines, report, row_line, totals_lines, write_json  # noqa: E402
@@ -62,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def load_llm(args: argparse.Namespace) -> Any:
     # Imported here, although the agents use them: what a process pays once is no part of a run.
     import langchain.agents
-    import langchain.memory  # noqa: F401
+    import langchain.memory  # noqa: F401 - to have been imported is all that is wanted
 
     from agent import load_model
 

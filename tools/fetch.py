@@ -65,23 +65,23 @@ def within(seconds: float, work: Callable[[], T]) -> T:
     A socket's timeout bounds neither a name look-up nor headers that come a byte at a time. So the wait
     is bounded here, and the abandoned thread, a daemon, holds up nobody's exit.
     """
-    outcome: list[tuple[bool, T | Exception]] = []
+    values: list[T] = []
+    errors: list[Exception] = []
 
     def run() -> None:
         try:
-            outcome.append((True, work()))
+            values.append(work())
         except Exception as error:
-            outcome.append((False, error))
+            errors.append(error)
 
     worker = threading.Thread(target=run, name="tool-fetch", daemon=True)
     worker.start()
     worker.join(seconds)
-    if not outcome:
+    if errors:
+        raise errors[0]
+    if not values:
         raise TooLate
-    ok, value = outcome[0]
-    if not ok:
-        raise value  # type: ignore[misc]
-    return value  # type: ignore[return-value]
+    return values[0]
 
 
 def fetch_json(url: str, query: Mapping[str, str], deadline: float) -> object:

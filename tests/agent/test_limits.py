@@ -52,7 +52,7 @@ def test_none_means_no_cap_only_where_there_may_be_none(name: str) -> None:
 
 def test_at_cap_is_answer_or_error() -> None:
     with pytest.raises(SettingsError, match='at_cap is "answer" or "error"'):
-        Limits(at_cap="raise")  # type: ignore[arg-type]
+        Limits(at_cap="raise")  # type: ignore[arg-type]  # the mistake that is told
 
 
 def test_the_defaults_are_those_of_the_contract() -> None:
@@ -109,7 +109,7 @@ def test_the_cost_is_none_where_the_service_told_no_usage(monkeypatch: pytest.Mo
 def test_a_cost_limit_for_a_model_without_a_price_is_a_mistake_found_before_any_request(name: str) -> None:
     model = ScriptedModel(replies=[DONE])
     with pytest.raises(SettingsError, match="AGENT_PRICES=scripted=PROMPT/COMPLETION"):
-        Agent(llm=model, **{name: Limits(max_cost_usd=1)})  # type: ignore[arg-type]
+        Agent(llm=model, **{name: Limits(max_cost_usd=1)})  # type: ignore[arg-type]  # by either name
     assert model.requests == []
 
 
