@@ -22,7 +22,7 @@ from agent.protocols.reply import read_reply
 from agent.results import Action, Observation
 from prompts import Language, speaker
 
-STOP = ("\nObservation:",)
+STOP = ("\nObservation:",)  # where there are tools: elsewhere it could only cut an answer
 MAX_CALL_CHARS = 100  # of a call beside its result
 MAX_QUOTED_CHARS = 300  # of a bad reply, when it goes back to the model
 _VALUES = {"number": "1", "integer": "1", "boolean": "true", "array": '["..."]', "object": '{"...": "..."}'}
@@ -49,6 +49,7 @@ class TextProtocol:
     ) -> None:
         self._say = speaker(language)
         self._specs = specs
+        self._stop = STOP if specs else ()
         self._conversation = tuple(conversation)
         self._question = question
         self._scratchpad = Scratchpad()
@@ -68,13 +69,13 @@ class TextProtocol:
         if shortened:
             steps = steps[-2 * SHORTENED_STEPS :]
         head = self._head(with_conversation=not shortened)
-        return Request((*head, HumanMessage(content=self._question), *steps), STOP, self._grammar)
+        return Request((*head, HumanMessage(content=self._question), *steps), self._stop, self._grammar)
 
     def last_request(self) -> Request:
         """The request for an answer at a limit: every step of the run, and no call of a tool."""
         messages = [*self._head(), HumanMessage(content=self._question), *self._scratchpad.every_step()]
         asked = f"{messages[-1].content}\n\n{self._say('ask_for_answer')}"
-        return Request((*messages[:-1], HumanMessage(content=asked)), STOP, self._last_grammar)
+        return Request((*messages[:-1], HumanMessage(content=asked)), self._stop, self._last_grammar)
 
     def read(self, reply: Reply) -> Decision:
         return read_reply(reply.text, self._specs, cut=reply.finish_reason == "length")
@@ -92,7 +93,7 @@ class TextProtocol:
 
     def add_correction(self, fault: Malformed) -> str:
         """Tell the model what was wrong with its reply; returns what it is told."""
-        problem = self._say(f"fault_{fault.fault}", **_detail(fault))
+        problem = self._problem(fault)
         if self._specs:
             tools = ", ".join(spec.name for spec in self._specs)
             example = f"Action: {_example_call(self._specs)}"
@@ -101,6 +102,12 @@ class TextProtocol:
             correction = self._say("correction_no_tools", problem=problem)
         self._scratchpad.add(fault.kept[:MAX_QUOTED_CHARS] or self._say("no_reply"), correction)
         return correction
+
+    def _problem(self, fault: Malformed) -> str:
+        """What was wrong. Without tools nobody was asked for an action: what is missing is the answer."""
+        if not self._specs and fault.fault in ("no_label", "bad_call"):
+            return self._say("fault_no_answer")
+        return self._say(f"fault_{fault.fault}", **_detail(fault))
 
     def _observation(self, action: Action, observation: Observation) -> str:
         """A result stands beside its call, so that a small model knows which of two numbers is whose."""
@@ -114,14 +121,18 @@ class TextProtocol:
         return (*self.head, *(self._conversation if with_conversation else ()))
 
     def _system_text(self, tools: Sequence[BaseTool], instructions: str) -> str:
+        text = self._with_tools(tools) if tools else self._say("text_system_no_tools")
+        return f"{text}\n\n{instructions.strip()}" if instructions.strip() else text
+
+    def _with_tools(self, tools: Sequence[BaseTool]) -> str:
         lines = (
             self._say("tool_line", name=tool.name, description=" ".join(tool.description.split()))
             for tool in tools
         )
-        text = self._say("text_system", tools="\n".join(lines) or self._say("no_tools"))
-        if self._specs and not self._examples:
-            text = f"{text}\n{self._say('bare_input', example=f'Action: {_example_call(self._specs)}')}"
-        return f"{text}\n\n{instructions.strip()}" if instructions.strip() else text
+        text = self._say("text_system", tools="\n".join(lines))
+        if self._examples:
+            return text
+        return f"{text}\n{self._say('bare_input', example=f'Action: {_example_call(self._specs)}')}"
 
 
 def _detail(fault: Malformed) -> dict[str, str]:

@@ -234,9 +234,31 @@ def test_the_language_is_the_questions_own_unless_it_is_set() -> None:
     assert system("How much?") == system("多少？", language="en")
 
 
-def test_without_tools_the_run_still_answers() -> None:
+@pytest.mark.parametrize("question", ["What is it?", "是什么？"])
+@pytest.mark.parametrize("examples", ["on", "off"])
+def test_without_tools_nothing_speaks_of_actions(
+    question: str, examples: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_EXAMPLES", examples)
+    result, model = play(
+        *("four", "Final Answer:", DONE), question=question, tools=[], instructions="Be kind."
+    )
+
+    assert result.answer == "done"
+    sent = contents(model.requests[2])
+    assert not [text for text in sent if "Action" in text or "Observation" in text]
+    assert "\nFinal Answer: " in sent[0]
+    assert sent[0].endswith("\n\nBe kind.")
+
+
+def test_without_tools_an_answer_may_hold_the_word_that_would_stop_it() -> None:
+    _, model = play(DONE, tools=[])
+
+    assert model.options[0]["stop"] is None
+
+
+def test_without_tools_an_action_is_corrected_and_the_run_still_answers() -> None:
     result, model = play("Action: Calculator[1]", DONE, tools=[])
 
     assert result.answer == "done"
-    assert "(none)" in contents(model.requests[1])[0]
-    assert "Calculator" in contents(model.requests[1])[3]
+    assert 'no tool named "Calculator"' in contents(model.requests[1])[3]

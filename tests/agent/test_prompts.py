@@ -48,8 +48,18 @@ def test_both_languages_hold_the_same_names_with_the_same_marks() -> None:
 def test_both_languages_hold_the_same_files() -> None:
     english, chinese = (sorted(path.name for path in (FOLDER / name).iterdir()) for name in LANGUAGES)
 
-    assert english == chinese == ["examples.txt", "messages.json", "text_system.txt"]
+    assert (
+        english
+        == chinese
+        == [
+            "examples.txt",
+            "messages.json",
+            "text_system.txt",
+            "text_system_no_tools.txt",
+        ]
+    )
     assert marks(load("text_system", "en")) == marks(load("text_system", "zh")) == {"tools"}
+    assert not marks(load("text_system_no_tools", "en") + load("text_system_no_tools", "zh"))
 
 
 @both
@@ -152,7 +162,8 @@ def test_a_city_in_an_example_is_written_as_in_its_question(language: Language) 
 @both
 @pytest.mark.parametrize("place", ASKED_ABOUT.split())
 def test_nothing_that_people_ask_about_is_in_a_prompt(language: Language, place: str) -> None:
-    texts = [load("examples", language), load("text_system", language), *messages(language).values()]
+    files = ("examples", "text_system", "text_system_no_tools")
+    texts = [*(load(name, language) for name in files), *messages(language).values()]
 
     assert not [text for text in texts if place.lower() in text.lower()]
 
