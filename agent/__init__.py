@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agent.errors import SettingsError as SettingsError
     from agent.limits import Limits as Limits
     from agent.models import load_model as load_model
+    from agent.registry import ToolRegistry as ToolRegistry
     from agent.results import Action as Action
     from agent.results import Observation as Observation
     from agent.results import RunResult as RunResult
@@ -38,6 +39,7 @@ _HOME = {
     "Step": "agent.results",
     "StepStarted": "agent.results",
     "StopReason": "agent.results",
+    "ToolRegistry": "agent.registry",
     "Usage": "agent.results",
     "load_model": "agent.models",
     "run_agent": "agent.agent",

@@ -21,6 +21,8 @@ from agent.models import is_llama_cpp, load_model, name_of
 from agent.observing import describe
 from agent.prompt_cache import prime
 from agent.protocols.text import TextProtocol
+from agent.protocols.tool_calls import ToolCallsProtocol
+from agent.registry import check_native
 from agent.results import Event, RunResult, StopReason
 from agent.settings import Settings, Switch, load_settings
 from agent.toolbox import Toolbox
@@ -30,7 +32,9 @@ from prompts import LANGUAGES, Language, language_of, speaker
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
-PROTOCOLS = {"text": TextProtocol}
+PROTOCOLS: dict[str, type[TextProtocol] | type[ToolCallsProtocol]] = {
+    protocol.name: protocol for protocol in (TextProtocol, ToolCallsProtocol)
+}
 OnEvent = Callable[[Event], None]
 
 _log = logging.getLogger("agent")
@@ -42,7 +46,7 @@ class Agent:
     Args:
         llm: any LangChain chat model; without one, ``load_model()`` chooses.
         tools: LangChain tools; without any, Calculator, Weather and Time.
-        protocol: how the model asks for tools: "text".
+        protocol: how the model asks for tools: "text", or "tools" for native tool calls.
         memory: a ConversationBufferWindowMemory over any chat history; without one, a fresh one.
         limits: caps of each run. budget: caps on tokens, cost and seconds over all runs together.
         language: of prompts and messages: "zh", "en", or "auto", the question's own.
@@ -86,6 +90,8 @@ class Agent:
         self._tools = _default_tools() if tools is None else list(tools)
         self._specs = specs_of(self._tools)
         self._llm = load_model() if llm is None else llm
+        if self._protocol == ToolCallsProtocol.name:
+            check_native(self._llm, self._tools)
         self._price = _price(name_of(self._llm), self._settings, self._limits, budget)
         self._budget = Budget(budget) if budget else None
         self._callbacks = list(callbacks or ())

@@ -7,6 +7,7 @@ over); nothing else but KeyboardInterrupt comes out of it.
 from __future__ import annotations
 
 import copy
+import json
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -32,10 +33,13 @@ class Request:
     messages: Sequence[BaseMessage]
     stop: Sequence[str] = ()
     grammar: str = ""
+    tools: Sequence[dict[str, Any]] = ()  # as OpenAI function schemas
 
     @property
     def characters(self) -> int:
-        return sum(len(str(message.content)) for message in self.messages)
+        contents = [message.content for message in self.messages]
+        calls = [call for message in self.messages for call in getattr(message, "tool_calls", ())]
+        return sum(len(str(each)) for each in (*contents, *calls, *self.tools))
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,17 @@ class Reply:
     finish_reason: str = ""
     usage: Usage = field(default_factory=lambda: Usage(requests=1))
     message: BaseMessage | None = None
+
+    @property
+    def raw(self) -> str:
+        """All that the model wrote, its native tool calls included."""
+        calls = [
+            {"name": call["name"], "arguments": call["args"]}
+            for kind in ("tool_calls", "invalid_tool_calls")
+            for call in getattr(self.message, kind, ())
+        ]
+        written = json.dumps(calls, ensure_ascii=False, default=str) if calls else ""
+        return "\n".join(part for part in (self.text, written) if part)
 
 
 class Client:
@@ -109,6 +124,8 @@ class Client:
         """The keyword arguments of this request, without what the service has refused before."""
         options: dict[str, Any] = {}
         extra_body: dict[str, Any] = {}
+        if request.tools:
+            options |= self._llm.bind_tools(request.tools).kwargs
         if request.stop and "stop" not in refused:
             options["stop"] = list(request.stop)
         if request.grammar and "grammar" not in refused:

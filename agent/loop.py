@@ -17,7 +17,7 @@ from agent.toolbox import Toolbox
 from prompts import Say
 
 if TYPE_CHECKING:
-    from agent.protocols.text import TextProtocol as Protocol
+    from agent.protocols.protocol import Protocol
 
 ASK_ONCE_MORE = frozenset(
     {StopReason.MAX_ITERATIONS, StopReason.REPEATED_ACTION, StopReason.PARSE_ERRORS, StopReason.TIME_LIMIT}
@@ -102,7 +102,7 @@ class Run:
             self.meter.add_retries(too_long.retries)
             request = self.protocol.request(shortened=True)
             reply = self.client.ask(request, self.meter.seconds_left)
-        self._used = self.meter.add(reply.usage, request.characters + len(reply.text))
+        self._used = self.meter.add(reply.usage, request.characters + len(reply.raw))
         return reply
 
     def _at_limit(self, limit: LimitReached) -> RunResult:
@@ -124,7 +124,7 @@ class Run:
         except (LimitReached, ModelFailed) as failure:
             self.meter.add_retries(failure.retries)
             return ""
-        self.meter.add(reply.usage, request.characters + len(reply.text))
+        self.meter.add(reply.usage, request.characters + len(reply.raw))
         return self.protocol.read_last(reply)
 
     def _ended_without_answer(self, limit: LimitReached) -> str:
@@ -153,7 +153,7 @@ class Run:
             actions=decision.actions if isinstance(decision, Act) else (),
             observations=tuple(observations),
             error=error,
-            raw_reply=reply.text,
+            raw_reply=reply.raw,
             usage=self._used,
             duration_s=time.monotonic() - self._started,
         )

@@ -12,12 +12,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from langchain.memory import ConversationBufferWindowMemory
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 if TYPE_CHECKING:
     from langchain.memory.chat_memory import BaseChatMemory
 
+    from prompts import Say
+
 WINDOW = 5  # the last five rounds, as both the conversation and the scratchpad keep them
+RECENT_STEPS = 2  # of the tools protocol, whose tool results stay whole
+MAX_OLD_RESULT_CHARS = 200  # of a tool result in an earlier step
 
 # Runs that share a memory must share a lock, and a lock on the memory itself would stop it from being copied.
 # So a memory maps onto one of a few locks; two memories on one lock cost a short wait and nothing else.
@@ -69,6 +73,37 @@ class Scratchpad:
     def every_step(self) -> Sequence[BaseMessage]:
         """All steps of the run, for the request that asks for an answer at a limit."""
         return tuple(self._all)
+
+
+class CallScratchpad:
+    """This run's steps in the tools protocol: an assistant message, and what came back for it.
+
+    Steps are kept whole, so no tool message is ever parted from its call, and none is dropped: a window by
+    messages would orphan them. Long tool results outside the last two steps give way to a note.
+    """
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._steps: list[tuple[BaseMessage, ...]] = []
+
+    def add(self, reply: AIMessage, came_back: Sequence[BaseMessage]) -> None:
+        self._steps.append((reply, *came_back))
+
+    def messages(self, last: int | None = None) -> list[BaseMessage]:
+        """Every step of the run, or only the ``last`` ones."""
+        steps = self._steps[-last:] if last else self._steps
+        recent = len(steps) - RECENT_STEPS
+        return [
+            self._elided(message) if number < recent else message
+            for number, step in enumerate(steps)
+            for message in step
+        ]
+
+    def _elided(self, message: BaseMessage) -> BaseMessage:
+        length = len(str(message.content))
+        if not isinstance(message, ToolMessage) or length <= MAX_OLD_RESULT_CHARS:
+            return message
+        return message.copy(update={"content": self._say("elided_result", length=length)})
 
 
 def _window(memory: ConversationBufferWindowMemory) -> list[BaseMessage]:

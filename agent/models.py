@@ -85,7 +85,8 @@ def load_model(name: str | None = None, base_url: str | None = None) -> BaseChat
 def build(choice: Choice, settings: Settings) -> BaseChatModel:
     """Build the chat model of a choice; the embedded one is loaded here, once per process."""
     import httpx
-    from langchain_openai import ChatOpenAI
+
+    from agent.openai_model import OpenAIModel
 
     options: dict[str, Any] = {"api_key": settings.api_key or "none", "base_url": choice.base_url}
     if choice.path:
@@ -99,7 +100,7 @@ def build(choice: Choice, settings: Settings) -> BaseChatModel:
             "http_client": httpx.Client(trust_env=False, timeout=settings.model_timeout_s),
         }
     try:
-        return ChatOpenAI(
+        return OpenAIModel(
             model=choice.name,
             temperature=0,
             max_tokens=settings.max_tokens,

@@ -8,7 +8,7 @@ from typing import Any
 
 import agent
 
-PROTOCOLS = ("text",)  # as agent.agent knows them
+PROTOCOLS = ("text", "tools")  # as agent.agent knows them
 LANGUAGES = ("auto", "en", "zh")
 
 SETTINGS = """\
@@ -25,7 +25,7 @@ settings, from the environment or from .env in the working folder (options win o
 exit codes: 0 answered, 1 model or service failed, 2 usage or settings, 3 stopped at a limit, 130 Ctrl-C
 """
 LIMITS: dict[str, tuple[type, str, str]] = {
-    "max_iterations": (int, "N", "steps, each a paid request (6)"),
+    "max_iterations": (int, "N", "steps, each a paid request (6; tools protocol: 8)"),
     "max_seconds": (float, "S", "seconds for the whole run (120)"),
     "max_total_tokens": (int, "N", "tokens of all requests (no cap)"),
     "max_cost_usd": (float, "USD", "cost of all requests; needs AGENT_PRICES (no cap)"),

@@ -11,13 +11,13 @@ import hashlib
 import json
 import logging
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import HumanMessage
 
+from agent.client import Request
 from agent.deadline import DeadlinePassed, run_within
 from agent.local_model import LocalServer, server_of
 from agent.weights import prompt_cache_dir
@@ -25,45 +25,48 @@ from agent.weights import prompt_cache_dir
 PRIME_TIMEOUT_S = 300.0
 KEPT_FILES = 6  # about 50 MB each with the 1.5B model; the least recently used go first
 
-_ROLES = {"system": "system", "human": "user", "ai": "assistant"}
 _log = logging.getLogger("agent")
 _lock = threading.Lock()
 
 
-def prime(llm: BaseChatModel, head: Sequence[BaseMessage]) -> None:
+def prime(llm: BaseChatModel, head: Request) -> None:
     """Have the embedded model read ``head`` before the run's clock starts; any other model is left alone."""
     server = server_of(llm)
     if server is None:
         return
     with _lock:
-        messages = [{"role": _ROLES[message.type], "content": message.content} for message in head]
-        name = _file_name(server, messages)
+        body = _body(llm, head)
+        name = _file_name(server, body)
         if name in server.primed:
             return
         slot = len(server.primed) % server.slots
         server.primed.add(name)
         try:
-            run_within(PRIME_TIMEOUT_S, lambda: _prime(server, messages, name, slot), "agent-prime")
+            run_within(PRIME_TIMEOUT_S, lambda: _prime(server, body, name, slot), "agent-prime")
         except (DeadlinePassed, OSError, ValueError) as error:
             _log.info("the embedded model's prompt cache was not used: %s", type(error).__name__)
 
 
-def _file_name(server: LocalServer, messages: Sequence[dict[str, Any]]) -> str:
+def _body(llm: Any, head: Request) -> dict[str, Any]:
+    """The head as the client will send it, word for word: one sign more, and nothing is found again."""
+    messages, _ = llm._create_message_dicts([*head.messages, HumanMessage(content=".")], None)
+    return {"messages": messages, **({"tools": list(head.tools)} if head.tools else {})}
+
+
+def _file_name(server: LocalServer, body: dict[str, Any]) -> str:
     """Names what the state depends on: the weights, the build of llama.cpp, and the text."""
     import xllamacpp
 
-    text = json.dumps([server.path.name, server.path.stat().st_size, xllamacpp.__version__, messages])
+    text = json.dumps([server.path.name, server.path.stat().st_size, xllamacpp.__version__, body])
     return f"{server.path.stem}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.kv"
 
 
-def _prime(server: LocalServer, messages: Sequence[dict[str, Any]], name: str, slot: int) -> None:
+def _prime(server: LocalServer, body: dict[str, Any], name: str, slot: int) -> None:
     folder = prompt_cache_dir()
     if (folder / name).is_file() and _slot_action(server, "restore", slot, name).get("n_restored"):
         (folder / name).touch()
         return
-    question = {"role": "user", "content": "."}
-    body = {"messages": [*messages, question], "max_tokens": 1, "temperature": 0, "id_slot": slot}
-    server.post("/v1/chat/completions", body)
+    server.post("/v1/chat/completions", {**body, "max_tokens": 1, "temperature": 0, "id_slot": slot})
     part = f"{name}.{threading.get_ident()}.part"
     if _slot_action(server, "save", slot, part).get("n_saved"):
         (folder / part).replace(folder / name)

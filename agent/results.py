@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from typing import Literal
 
 from agent.errors import RunFailed
 
@@ -62,17 +63,38 @@ class Observation:
     ran: bool = True
 
 
+CallFaultKind = Literal[
+    "unknown_tool",
+    "one_too_many",
+    "not_json",
+    "not_an_object",
+    "unknown_field",
+    "missing_field",
+    "wrong_type",
+]
+
+
+@dataclass(frozen=True)
+class CallFault:
+    """Why a call cannot be run: its kind, and the values with which that is worded for the model."""
+
+    kind: CallFaultKind
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class Action:
     """One tool call: the tool's registered name and its input.
 
     ``input`` is text for a single-input tool, or the arguments by name. ``call_id`` ties an action to
-    its observation in a native tool call; the text protocol has none.
+    its observation in a native tool call; the text protocol has none. With a ``fault`` the action is not
+    run: the model is told what is wrong with it, and ``input`` is what the model wrote.
     """
 
     tool: str
     input: str | Mapping[str, object]
     call_id: str = ""
+    fault: CallFault | None = None
 
 
 @dataclass(frozen=True)

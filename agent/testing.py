@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.pydantic_v1 import Field, PrivateAttr
+from langchain_core.runnables import Runnable
 
 CHARS_PER_TOKEN = 4  # so that usage is a fixed function of the texts
 
@@ -56,6 +57,9 @@ class ScriptedModel(BaseChatModel):
     @property
     def _llm_type(self) -> str:
         return "scripted"
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, BaseMessage]:
+        return self.bind(tools=list(tools), **kwargs)
 
     def _generate(
         self,

@@ -6,22 +6,19 @@ a sentence, one that keeps failing is switched off, and a call that was just mad
 
 from __future__ import annotations
 
-import asyncio
 import json
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from langchain_core.tools import BaseTool, Tool
+from langchain_core.tools import BaseTool
 
-from agent.deadline import DeadlinePassed, run_within
+from agent.calling import RunningCall
+from agent.deadline import DeadlinePassed
 from agent.limits import LimitReached, Limits
 from agent.observing import ERROR_PREFIX, clean_output, describe, shorten, to_text
-from agent.results import Action, Observation, StopReason
+from agent.results import Action, CallFault, Observation, StopReason
 from prompts import Say
-
-Input = str | Mapping[str, object]
 
 
 class Toolbox:
@@ -39,15 +36,20 @@ class Toolbox:
         self._previous: dict[str, Observation] = {}
 
     def run(self, actions: Sequence[Action], seconds_left: Callable[[], float]) -> tuple[Observation, ...]:
-        """Run one step's actions and return an observation for each, in order; the same call runs once.
+        """Run one step's actions side by side and return an observation for each, in order.
 
-        ``seconds_left`` tells how long a tool may take at most, whatever its own deadline.
+        The same call runs once. ``seconds_left`` tells how long a tool may take at most, whatever its own
+        deadline.
         """
-        batch: dict[str, Observation] = {}
-        for action in actions:
-            if (key := self._key(action)) not in batch:
-                batch[key] = self._observe(action, self._previous.get(key), seconds_left)
-        self._count_strikes({self._key(action): action.tool for action in actions}, batch)
+        wanted = {self._key(action): action for action in actions}
+        begun = {
+            key: self._begin(action, self._previous.get(key), seconds_left())
+            for key, action in wanted.items()
+        }
+        batch = {
+            key: self._observe(call) if isinstance(call, RunningCall) else call for key, call in begun.items()
+        }
+        self._count_strikes(wanted, batch)
         again = all(key in self._previous and not seen.ran for key, seen in batch.items())
         self.repeats = self.repeats + 1 if again else 0
         told = tuple(self._told(action, batch[self._key(action)]) for action in actions)
@@ -68,44 +70,53 @@ class Toolbox:
         )
         return f"{action.tool}[{''.join(text.split())}]"
 
-    def _observe(
-        self, action: Action, earlier: Observation | None, seconds_left: Callable[[], float]
-    ) -> Observation:
-        tool = self._tools[action.tool]
+    def _begin(
+        self, action: Action, earlier: Observation | None, seconds_left: float
+    ) -> RunningCall | Observation:
+        """Set a call to work, or say why it is not made."""
+        if action.fault is not None:
+            return Observation(self._refusal(action.tool, action.fault), ok=False, ran=False)
         if self._is_off(action.tool):
             return Observation(self._say("tool_off", tool=action.tool), ok=False, ran=False)
-        if earlier is not None and not (tool.metadata or {}).get("repeatable"):
+        tool = self._tools[action.tool]
+        metadata = tool.metadata or {}
+        if earlier is not None and not metadata.get("repeatable"):
             text = self._say("repeated_action", observation=earlier.text)
             return Observation(text, ok=earlier.ok, ran=False)
-        return self._call(tool, action.input, seconds_left())
+        own = float(metadata.get("timeout_s", self._limits.tool_timeout_s))
+        return RunningCall(tool, action.input, max(min(own, seconds_left), 0.0), self._callbacks)
 
-    def _call(self, tool: BaseTool, given: Input, seconds_left: float) -> Observation:
-        own = (tool.metadata or {}).get("timeout_s", self._limits.tool_timeout_s)
-        timeout_s = max(min(float(own), seconds_left), 0.0)
-        started = time.monotonic()
+    def _observe(self, call: RunningCall) -> Observation:
+        name = call.tool.name
         try:
-            text = run_within(
-                timeout_s,
-                lambda: to_text(_run(tool, _as_tool_input(tool, given), self._callbacks)),
-                "agent-tool",
-            )
+            text = call.result()
             ok = not text.startswith(ERROR_PREFIX)
-            text = clean_output(text) or self._say("no_output", tool=tool.name, input=to_text(given))
+            text = clean_output(text) or self._say("no_output", tool=name, input=to_text(call.given))
         except KeyboardInterrupt:
             raise
         except DeadlinePassed:
-            ok, text = False, self._say("tool_timeout", tool=tool.name, seconds=f"{timeout_s:.3g}")
+            ok, text = False, self._say("tool_timeout", tool=name, seconds=f"{call.timeout_s:.3g}")
         except BaseException as error:  # SystemExit and its like from a tool end the call, not the run
-            ok, text = False, self._say("tool_failed", tool=tool.name, error=describe(error))
+            ok, text = False, self._say("tool_failed", tool=name, error=describe(error))
         text = shorten(text, self._limits.max_observation_chars, self._say)
-        return Observation(text, ok, time.monotonic() - started)
+        return Observation(text, ok, call.duration_s)
 
-    def _count_strikes(self, tools: Mapping[str, str], batch: Mapping[str, Observation]) -> None:
+    def _refusal(self, tool: str, fault: CallFault) -> str:
+        """What the model is told of a call that cannot be run: what is wrong, and what would be right."""
+        if fault.kind == "unknown_tool":
+            return self._say("call_unknown_tool", tools=", ".join(self._tools), **fault.values)
+        if fault.kind == "one_too_many":
+            return self._say("call_one_too_many", **fault.values)
+        problem = self._say(f"problem_{fault.kind}", **fault.values)
+        fields = json.dumps(list(self._tools[tool].args), ensure_ascii=False)
+        return self._say("call_refused", tool=tool, problem=problem, fields=fields)
+
+    def _count_strikes(self, actions: Mapping[str, Action], batch: Mapping[str, Observation]) -> None:
         """One strike per tool and step, however many of its calls failed; only its own success resets."""
         outcomes: dict[str, list[bool]] = {}
         for key, seen in batch.items():
-            if seen.ran:
-                outcomes.setdefault(tools[key], []).append(seen.ok)
+            if seen.ran or actions[key].fault is not None:
+                outcomes.setdefault(actions[key].tool, []).append(seen.ok)
         for tool, oks in outcomes.items():
             self._strikes[tool] = 0 if any(oks) else self._strikes[tool] + 1
 
@@ -114,25 +125,8 @@ class Toolbox:
 
     def _told(self, action: Action, seen: Observation) -> Observation:
         """The observation as the model gets it: with the note that the tool has just been switched off."""
-        if not (seen.ran and self._is_off(action.tool)):
+        tried = seen.ran or action.fault is not None
+        if not (tried and action.tool in self._tools and self._is_off(action.tool)):
             return seen
         note = self._say("tool_switched_off", tool=action.tool, failures=self._limits.max_tool_failures)
         return Observation(f"{seen.text}\n{note}", seen.ok, seen.duration_s, seen.ran)
-
-
-def _run(tool: BaseTool, tool_input: Any, callbacks: list[Any]) -> Any:
-    """Run a tool in this thread, which has no event loop: one that is a coroutine only gets its own."""
-    if getattr(tool, "func", True) is None:
-        return asyncio.run(tool.arun(tool_input, callbacks=callbacks))
-    return tool.run(tool_input, callbacks=callbacks)
-
-
-def _as_tool_input(tool: BaseTool, given: Input) -> Any:
-    """What ``tool.run`` takes: one string for a plain Tool, else the arguments by name."""
-    if getattr(tool, "is_single_input", True) and tool.args_schema is None:
-        return given if isinstance(given, str) else to_text(given)
-    if not isinstance(given, str):
-        return dict(given)
-    fields = list(tool.args)
-    # An empty text leaves a field to its default; a plain Tool always takes its one text.
-    return {fields[0]: given} if fields and (given or isinstance(tool, Tool)) else {}

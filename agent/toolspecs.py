@@ -54,11 +54,13 @@ def _check_deadline(tool: BaseTool) -> None:
 def _spec(tool: BaseTool) -> ToolSpec:
     fields = tuple(tool.args)
     if tool.args_schema is None and isinstance(tool, Tool):
-        return ToolSpec(tool.name, fields, input_required=_needs_input(tool))
+        types = dict.fromkeys(fields, "string")
+        return ToolSpec(tool.name, fields, input_required=_needs_input(tool), types=types)
     schema = tool.get_input_schema().schema()
     required = tuple(schema.get("required", ()))
-    takes = schema["properties"][fields[0]].get("type", "") if len(fields) == 1 else "string"
-    return ToolSpec(tool.name, fields, input_required=bool(required), required=required, takes=takes)
+    types = {name: schema["properties"][name].get("type", "") for name in fields}
+    takes = types[fields[0]] if len(fields) == 1 else "string"
+    return ToolSpec(tool.name, fields, bool(required), required, takes, types)
 
 
 def _needs_input(tool: Tool) -> bool:

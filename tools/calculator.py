@@ -11,6 +11,7 @@ from simpleeval import InvalidExpression
 
 from tools.arithmetic import CONSTANTS, FUNCTIONS, Number, evaluate
 from tools.notation import MAX_CHARS, Refused, normalize
+from tools.schema import one_text
 from tools.texts import error_text, is_nothing, shorten, unquote
 
 if TYPE_CHECKING:
@@ -75,4 +76,5 @@ def calculator_tool() -> Tool:
             "Calculates one arithmetic expression of numbers, e.g. 23*47 or sqrt(2)^3 or 15% of 80. "
             "Input: the expression alone, without words, units or variables."
         ),
+        args_schema=one_text("expression", "e.g. (3+4)*2"),
     )

@@ -7,6 +7,7 @@ from datetime import datetime, timezone, tzinfo
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from tools.schema import one_text
 from tools.texts import error_text, is_nothing, one_line, unquote
 from tools.zones import UnknownZone, find_zone
 
@@ -78,5 +79,6 @@ def time_tool() -> Tool:
             "Tells the current date, time, weekday and time zone. "
             "Input: nothing for the local time, or a time zone, e.g. America/New_York."
         ),
+        args_schema=one_text("zone", "e.g. America/New_York; empty for the local time", optional=True),
         metadata={"repeatable": True},
     )

@@ -15,6 +15,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from tools.schema import one_text
 from tools.texts import error_text, is_nothing, one_line, shorten, unquote
 
 if TYPE_CHECKING:
@@ -122,5 +123,6 @@ def weather_tool() -> Tool:
             "Tells the current temperature in °C and the weather in one city. "
             "Input: the name of the city, in any language, e.g. Reykjavik."
         ),
+        args_schema=one_text("city", "e.g. Reykjavik"),
         metadata={"timeout_s": seconds + 1},
     )

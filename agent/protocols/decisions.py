@@ -6,8 +6,9 @@ what was read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from agent.results import Action
 
@@ -19,7 +20,8 @@ class ToolSpec:
     ``fields`` are the argument names. With exactly one the input is text; with several, or none, it is
     arguments by name. ``input_required`` is False where an empty argument is a valid call (Time).
     ``required`` names the fields that a call to a tool with several must give. ``takes`` is the JSON type of
-    a single field ("" for none in particular): only text and numbers are written bare.
+    a single field ("" for none in particular): only text and numbers are written bare. ``types`` are the
+    JSON types of all fields that have just one.
     """
 
     name: str
@@ -27,15 +29,18 @@ class ToolSpec:
     input_required: bool = True
     required: tuple[str, ...] = ()
     takes: str = "string"
+    types: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
 class Act:
-    """Run these actions. ``kept`` is the part of the reply that may go back to the model."""
+    """Run these actions. ``kept`` is the part of the reply that may go back to the model, as its protocol
+    stores it: a text, or a message with its tool calls.
+    """
 
     actions: tuple[Action, ...]
     thought: str = ""
-    kept: str = ""
+    kept: Any = ""
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class Finish:
 
     answer: str
     thought: str = ""
-    kept: str = ""
+    kept: Any = ""
     unformatted: bool = False
 
 
@@ -62,7 +67,7 @@ class Malformed:
     fault: Fault
     detail: str = ""
     thought: str = ""
-    kept: str = ""
+    kept: Any = ""
 
 
 Decision = Act | Finish | Malformed

@@ -1,8 +1,8 @@
-"""Worked examples: real chat turns that show a small model how a run goes.
+"""Worked examples: real chat turns that show a small model how a run goes, in either protocol.
 
-They are written in ``prompts/<language>/examples.txt``: blocks parted by a line of dashes, turns that begin
-with ``user:`` or ``assistant:``. An example is used only when each tool that it calls was handed in, as a
-tool with one input; with other tools there are other examples, or none.
+They are written in the text protocol, in ``prompts/<language>/examples.txt``: blocks parted by a line of
+dashes, turns that begin with ``user:`` or ``assistant:``. An example is used only when each tool that it
+calls was handed in, as a tool with one input; with other tools there are other examples, or none.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import functools
 import re
 from collections.abc import Sequence
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 
-from agent.protocols.decisions import ToolSpec
+from agent.protocols.decisions import Act, Finish, ToolSpec
+from agent.protocols.reply import read_reply
 from prompts import Language, load
 
 _TURN = re.compile(r"^(user|assistant):[ \n]", re.MULTILINE)
@@ -25,6 +26,28 @@ def worked_examples(specs: Sequence[ToolSpec], language: Language) -> tuple[Base
     usable = {spec.name for spec in specs if len(spec.fields) == 1}
     blocks = (block for block in _blocks(language) if set(_CALLED.findall(block)) <= usable)
     return tuple(message for block in blocks for message in _turns(block))
+
+
+def worked_calls(specs: Sequence[ToolSpec], language: Language) -> tuple[BaseMessage, ...]:
+    """The same examples with native tool calls: an action becomes a call, its observation a tool message."""
+    fields = {spec.name: spec.fields[0] for spec in specs if len(spec.fields) == 1}
+    messages: list[BaseMessage] = []
+    for turn in worked_examples(specs, language):
+        text = str(turn.content)
+        decision = read_reply(text, specs) if isinstance(turn, AIMessage) else None
+        if isinstance(decision, Act):
+            (action,) = decision.actions
+            arguments = {fields[action.tool]: action.input} if action.input else {}
+            call = ToolCall(name=action.tool, args=arguments, id=f"example_{len(messages)}")
+            messages.append(AIMessage(content=decision.thought, tool_calls=[call]))
+        elif isinstance(decision, Finish):
+            messages.append(AIMessage(content=decision.answer))
+        elif isinstance(messages[-1:] and messages[-1], AIMessage) and messages[-1].tool_calls:
+            result = text.partition(" = ")[2]
+            messages.append(ToolMessage(content=result, tool_call_id=str(messages[-1].tool_calls[0]["id"])))
+        else:
+            messages.append(turn)
+    return tuple(messages)
 
 
 @functools.cache

@@ -59,9 +59,9 @@ class TextProtocol:
         self._last_grammar = grammar_for((), thought=False) if grammar else ""
 
     @property
-    def head(self) -> tuple[BaseMessage, ...]:
+    def head(self) -> Request:
         """How every request begins, whatever the question."""
-        return (self._system, *self._examples)
+        return Request((self._system, *self._examples))
 
     def request(self, *, shortened: bool = False) -> Request:
         """The next ordinary request; ``shortened`` leaves out what a too small context can do without."""
@@ -118,7 +118,7 @@ class TextProtocol:
         return self._say("observation", text=text)
 
     def _head(self, *, with_conversation: bool = True) -> tuple[BaseMessage, ...]:
-        return (*self.head, *(self._conversation if with_conversation else ()))
+        return (self._system, *self._examples, *(self._conversation if with_conversation else ()))
 
     def _system_text(self, tools: Sequence[BaseTool], instructions: str) -> str:
         text = self._with_tools(tools) if tools else self._say("text_system_no_tools")

@@ -189,7 +189,9 @@ def test_a_result_is_json() -> None:
 
     assert (read["schema_version"], read["answer"], read["stop_reason"]) == (1, "一", "final_answer")
     assert (read["ok"], read["model"], read["protocol"]) == (True, "scripted", "text")
-    assert read["steps"][0]["actions"] == [{"tool": "Calculator", "input": "1", "call_id": ""}]
+    assert read["steps"][0]["actions"] == [
+        {"tool": "Calculator", "input": "1", "call_id": "", "fault": None}
+    ]
     assert read["usage"]["total_tokens"] == result.usage.total_tokens
 
 

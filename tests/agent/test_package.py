@@ -28,6 +28,7 @@ EXPORTED = [
     "Step",
     "StepStarted",
     "StopReason",
+    "ToolRegistry",
     "Usage",
     "load_model",
     "run_agent",

@@ -9,12 +9,16 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from agent import prompt_cache
+from agent.client import Request
 from agent.local_model import LocalServer, serve, server_of
 from agent.models import load_model
+from agent.openai_model import OpenAIModel
 from agent.testing import ScriptedModel
 from agent.weights import cached_path, prompt_cache_dir
 
-HEAD = (SystemMessage(content="Be brief. " * 20), HumanMessage(content="hi"), AIMessage(content="hello"))
+HEAD = Request(
+    (SystemMessage(content="Be brief. " * 20), HumanMessage(content="hi"), AIMessage(content="hello"))
+)
 
 
 def test_a_model_of_another_process_is_left_alone() -> None:
@@ -41,7 +45,7 @@ def test_a_server_that_is_gone_costs_no_run(tmp_path: Path, monkeypatch: pytest.
     gone = LocalServer(weights, "http://127.0.0.1:9", "key", native=None)
     monkeypatch.setattr(prompt_cache, "server_of", lambda llm: gone)
     monkeypatch.setenv("AGENT_CACHE_DIR", str(tmp_path))
-    prompt_cache.prime(ScriptedModel(replies=[]), HEAD)  # nothing is raised
+    prompt_cache.prime(OpenAIModel(api_key="k", base_url="http://127.0.0.1:9/v1"), HEAD)  # nothing is raised
     assert len(gone.primed) == 1  # and it is not tried again
 
 

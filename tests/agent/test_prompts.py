@@ -15,7 +15,7 @@ import prompts
 from agent.protocols.decisions import Act, Fault, Finish, ToolSpec
 from agent.protocols.examples import worked_examples
 from agent.protocols.reply import read_reply
-from agent.results import Action, StopReason
+from agent.results import Action, CallFaultKind, StopReason
 from agent.toolspecs import specs_of
 from prompts import LANGUAGES, Language, language_of, load, messages, render, speaker
 from tests.scripted import contents, kinds
@@ -56,6 +56,8 @@ def test_both_languages_hold_the_same_files() -> None:
             "messages.json",
             "text_system.txt",
             "text_system_no_tools.txt",
+            "tools_system.txt",
+            "tools_system_no_tools.txt",
         ]
     )
     assert marks(load("text_system", "en")) == marks(load("text_system", "zh")) == {"tools"}
@@ -65,6 +67,11 @@ def test_both_languages_hold_the_same_files() -> None:
 @both
 def test_every_message_is_used_and_none_is_missing(language: Language) -> None:
     worded = {f"fault_{fault}" for fault in get_args(Fault)}
+    worded |= {f"problem_{kind}" for kind in get_args(CallFaultKind)} - {
+        "problem_unknown_tool",
+        "problem_one_too_many",
+    }
+    worded |= {f"call_fault_{fault}" for fault in ("empty", "bad_call", "unknown_tool", "cut")}
     worded |= {f"stopped_{reason}" for reason in StopReason} - {"stopped_final_answer", "stopped_model_error"}
     sources = "".join(path.read_text(encoding="utf-8") for path in (FOLDER.parent / "agent").rglob("*.py"))
 

@@ -159,10 +159,12 @@ def test_an_async_tool_that_raises_is_a_failed_tool() -> None:
 
 def test_specs_name_fields_and_what_is_required() -> None:
     assert specs_of([FORECAST, convert, ping, Reverse()]) == (
-        ToolSpec("Forecast", ("city", "days"), True, ("city",)),
-        ToolSpec("convert", ("amount", "unit"), True, ("amount",)),
+        ToolSpec("Forecast", ("city", "days"), True, ("city",), types={"city": "string", "days": "integer"}),
+        ToolSpec(
+            "convert", ("amount", "unit"), True, ("amount",), types={"amount": "number", "unit": "string"}
+        ),
         ToolSpec("ping", (), False, ()),
-        ToolSpec("Reverse", ("text",), True, ("text",)),
+        ToolSpec("Reverse", ("text",), True, ("text",), types={"text": "string"}),
     )
 
 

@@ -26,9 +26,9 @@ def test_there_are_three_in_order_and_new_each_time() -> None:
 def test_each_is_a_langchain_tool_with_one_text_input() -> None:
     from langchain_core.tools import Tool
 
-    for tool in default_tools():
+    for tool, name in zip(default_tools(), ["expression", "city", "zone"], strict=True):
         assert isinstance(tool, Tool)
-        assert list(tool.args) == ["tool_input"]
+        assert list(tool.args) == [name]
         assert isinstance(tool.run(""), str)
 
 

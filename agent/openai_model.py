@@ -1,0 +1,82 @@
+"""ChatOpenAI, reading every reply whatever a service wrote for the arguments of its tool calls.
+
+langchain-openai 0.1.3 raises out of ``invoke`` when arguments are a list, a string or an object that is no
+JSON text, although the reply is in hand and paid for. Here such a call is one more invalid tool call.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, ToolCall
+from langchain_core.outputs import ChatResult
+from langchain_openai import ChatOpenAI
+
+
+class OpenAIModel(ChatOpenAI):
+    """A ChatOpenAI whose replies never fail for their tool calls; ``load_model`` returns it."""
+
+    def _create_chat_result(self, response: Any) -> ChatResult:
+        # A service that sends odd types would be warned of at every reply.
+        body = response if isinstance(response, dict) else response.model_dump(warnings=False)
+        calls = [_take_calls(choice.get("message")) for choice in body.get("choices") or ()]
+        result = super()._create_chat_result(body)
+        for generation, raw in zip(result.generations, calls, strict=False):
+            if raw and isinstance(generation.message, AIMessage):
+                generation.message = _with_calls(generation.message, raw)
+        return result
+
+    def _create_message_dicts(
+        self, messages: list[BaseMessage], stop: list[str] | None
+    ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        sent, options = super()._create_message_dicts(messages, stop)
+        for message, as_sent in zip(messages, sent, strict=True):
+            calls = message.tool_calls if isinstance(message, AIMessage) else []
+            for call, call_as_sent in zip(calls, as_sent.get("tool_calls", ()), strict=False):
+                # As the model wrote it: escapes would turn each Chinese character into several tokens.
+                call_as_sent["function"]["arguments"] = json.dumps(call["args"], ensure_ascii=False)
+        return sent, options
+
+
+def _take_calls(message: Any) -> list[Any]:
+    """Take the tool calls out of a message, so that LangChain does not stumble over them."""
+    calls = message.pop("tool_calls", None) if isinstance(message, dict) else None
+    return calls if isinstance(calls, list) else []
+
+
+def _with_calls(message: AIMessage, raw: Sequence[Any]) -> AIMessage:
+    sound: list[ToolCall] = []
+    unsound: list[InvalidToolCall] = []
+    for call in raw:
+        call_id, name, arguments = _parts(call)
+        parsed = _parsed(arguments)
+        if name and parsed is not None:
+            sound.append(ToolCall(name=name, args=parsed, id=call_id))
+        else:
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments, default=str)
+            unsound.append(InvalidToolCall(name=name, args=text, id=call_id, error="not a JSON object"))
+    kwargs = {**message.additional_kwargs, "tool_calls": list(raw)}
+    update = {"additional_kwargs": kwargs, "tool_calls": sound, "invalid_tool_calls": unsound}
+    return message.copy(update=update)
+
+
+def _parts(call: Any) -> tuple[str | None, str, Any]:
+    call = call if isinstance(call, Mapping) else {}
+    function = call.get("function")
+    function = function if isinstance(function, Mapping) else {}
+    name, call_id = function.get("name"), call.get("id")
+    return str(call_id) if call_id else None, name if isinstance(name, str) else "", function.get("arguments")
+
+
+def _parsed(arguments: Any) -> dict[str, Any] | None:
+    """The arguments as an object; none at all, an empty text and null are an empty one."""
+    if isinstance(arguments, str) and arguments.strip():
+        try:
+            arguments = json.loads(arguments, strict=False)
+        except (ValueError, RecursionError):
+            return None
+    if arguments in (None, "") or (isinstance(arguments, str) and not arguments.strip()):
+        return {}
+    return arguments if isinstance(arguments, dict) else None

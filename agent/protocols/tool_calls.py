@@ -1,0 +1,109 @@
+"""The tools protocol: tools as JSON schemas beside the messages, actions as the model's native tool calls.
+
+One object is one run as the model sees it. A request is always: one system message, worked examples where
+they are on, the conversation's window, the question, every step of the run. A step is one assistant message
+with one tool message for each of its calls, in order, so no id is ever left without its answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.tools import BaseTool
+
+from agent.client import Reply, Request
+from agent.memory import CallScratchpad
+from agent.protocols.decisions import Act, Decision, Finish, Malformed, ToolSpec
+from agent.protocols.examples import worked_calls
+from agent.protocols.native_calls import read_message
+from agent.registry import ToolRegistry
+from agent.results import Observation
+from prompts import Language, speaker
+
+SHORTENED_STEPS = 2  # kept when the request has outgrown the model's context
+
+
+class ToolCallsProtocol:
+    """One run as the model sees it. Reading a reply is pure; only the two ``add_`` methods write memory."""
+
+    name = "tools"
+    max_iterations = 8
+
+    def __init__(
+        self,
+        question: str,
+        conversation: Sequence[BaseMessage],
+        tools: Sequence[BaseTool],
+        specs: Sequence[ToolSpec],
+        language: Language,
+        *,
+        instructions: str = "",
+        examples: bool = False,
+        grammar: bool = False,
+    ) -> None:
+        self._say = speaker(language)
+        self._specs = specs
+        self._schemas = ToolRegistry(tools).schemas()
+        self._conversation = tuple(conversation)
+        self._question = HumanMessage(content=question)
+        self._scratchpad = CallScratchpad(self._say)
+        text = self._say("tools_system" if specs else "tools_system_no_tools")
+        text = f"{text}\n\n{instructions.strip()}" if instructions.strip() else text
+        self._head = (SystemMessage(content=text), *(worked_calls(specs, language) if examples else ()))
+        self._ids: set[str] = set()
+
+    @property
+    def head(self) -> Request:
+        """How every request begins, whatever the question."""
+        return Request(self._head, tools=self._schemas)
+
+    def request(self, *, shortened: bool = False) -> Request:
+        """The next ordinary request; ``shortened`` leaves out what a too small context can do without."""
+        steps = self._scratchpad.messages(SHORTENED_STEPS if shortened else None)
+        conversation = () if shortened else self._conversation
+        return Request((*self._head, *conversation, self._question, *steps), tools=self._schemas)
+
+    def last_request(self) -> Request:
+        """The request for an answer at a limit: every step of the run, and no tools."""
+        messages = [*self._head, *self._conversation, self._question, *self._scratchpad.messages()]
+        asked = self._say("ask_for_answer_in_words")
+        if isinstance(messages[-1], HumanMessage):  # two user messages in a row are refused by some services
+            asked = f"{messages.pop().content}\n\n{asked}"
+        return Request((*messages, HumanMessage(content=asked)))
+
+    def read(self, reply: Reply) -> Decision:
+        message = reply.message if isinstance(reply.message, AIMessage) else AIMessage(content=reply.text)
+        cut = reply.finish_reason == "length"
+        return read_message(message, self._specs, text=reply.text, cut=cut, used_ids=self._ids)
+
+    def read_last(self, reply: Reply) -> str:
+        """The words in a reply to ``last_request``; its calls are not run, nor is their markup shown."""
+        decision = read_message(AIMessage(content=reply.text), self._specs, text=reply.text)
+        return decision.answer if isinstance(decision, Finish) else decision.thought
+
+    def add_observations(self, decision: Act, observations: Sequence[Observation]) -> None:
+        texts = [observation.text for observation in observations]
+        self._add(decision.kept, texts)
+
+    def add_correction(self, fault: Malformed) -> str:
+        """Tell the model what was wrong with its reply; returns what it is told."""
+        values = {"detail": fault.detail} if fault.fault == "unknown_tool" else {}
+        problem = self._say(f"call_fault_{fault.fault}", **values)
+        tools = ", ".join(spec.name for spec in self._specs) or self._say("no_tools")
+        correction = self._say("call_correction", problem=problem, tools=tools)
+        self._add(fault.kept, [correction] * max(len(fault.kept.tool_calls), 1))
+        return correction
+
+    def _add(self, message: AIMessage, texts: Sequence[str]) -> None:
+        calls = message.tool_calls
+        self._ids |= {str(call["id"]) for call in calls}
+        if not calls:
+            message = AIMessage(content=message.content or self._say("no_reply"))
+            self._scratchpad.add(message, [HumanMessage(content=texts[0])])
+            return
+        answers = [
+            ToolMessage(content=text, tool_call_id=str(call["id"]), name=call["name"])
+            for call, text in zip(calls, texts, strict=True)
+        ]
+        self._scratchpad.add(message, answers)

@@ -1,0 +1,79 @@
+"""A registry of tools for native tool calls: register, look up, and list their schemas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from agent.errors import SettingsError
+from agent.toolspecs import specs_of
+
+_LEGAL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what OpenAI's API takes as a function's name
+
+
+class ToolRegistry:
+    """Tools by name, in the order in which they were registered.
+
+    It is what ``tools=`` takes, and may be shared by any number of agents.
+
+    Raises:
+        SettingsError: for something that is no LangChain tool, a name that is taken (case does not
+            count), and a name that no service would accept.
+    """
+
+    def __init__(self, tools: Iterable[BaseTool] = ()) -> None:
+        self._tools: list[BaseTool] = []
+        for tool in tools:
+            self.register(tool)
+
+    def register(self, tool: BaseTool) -> BaseTool:
+        """Add a tool and return it."""
+        specs_of([*self._tools, tool])
+        if not _LEGAL_NAME.fullmatch(tool.name):
+            raise SettingsError(
+                f"a tool's name is made of up to 64 letters, digits, _ and - for native tool calls,"
+                f" so {tool.name!r:.80} must be renamed"
+            )
+        self._tools.append(tool)
+        return tool
+
+    def get(self, name: str) -> BaseTool | None:
+        """The tool of exactly this name, or None."""
+        return next((tool for tool in self._tools if tool.name == name), None)
+
+    def schemas(self) -> list[dict[str, Any]]:
+        """All tools as OpenAI function schemas."""
+        return [schema_of(tool) for tool in self._tools]
+
+    def __iter__(self) -> Iterator[BaseTool]:
+        return iter(self._tools)
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+
+def schema_of(tool: BaseTool) -> dict[str, Any]:
+    """One tool as an OpenAI function schema. A plain Tool takes one text, under LangChain's name for it."""
+    if tool.args_schema is not None:
+        return dict(convert_to_openai_tool(tool))
+    (spec,) = specs_of([tool])
+    parameters = {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in spec.fields},
+        "required": list(spec.fields) if spec.input_required else [],
+    }
+    function = {"name": tool.name, "description": tool.description, "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
+def check_native(llm: Any, tools: Iterable[BaseTool]) -> None:
+    """Raise SettingsError for tools or a model that native tool calls are not possible with."""
+    ToolRegistry(tools)
+    try:
+        llm.bind_tools([])
+    except (AttributeError, NotImplementedError):
+        raise SettingsError(f'{type(llm).__name__} has no native tool calls: use protocol="text"') from None
