@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from agent.protocols.arguments import closing
 from agent.protocols.calls import decide, is_answer, json_call, resolve, says_nothing, unknown
 from agent.protocols.decisions import Decision, Finish, Malformed, ToolSpec
-from agent.protocols.labels import OPENERS, Piece, has_inline_label, pieces, visible
+from agent.protocols.labels import OPENERS, Piece, has_inline_label, pieces, visible, without_turn_ends
 
 _OPENER = re.compile(r"[\[［【(（{\n]")
 # What may go on with the argument after its close: 2+2)*3, 2)², 2)x3, a second bracket, a closing quote.
@@ -34,6 +34,7 @@ _CALL_KEY = re.compile(
     r"[\"'](?:action|action_input|tool|tool_name|tool_input|function|arguments)[\"']\s{0,9}:"
 )
 _FENCE_LINE = re.compile(r"`{3,}[\w-]*[ \t]*\n")
+_QUOTE_MARK = re.compile(r"^>[ \t]?", re.MULTILINE)
 _TAG_END = "</tool_call>"
 _QUOTED = 60
 
@@ -92,12 +93,14 @@ def _judge(shown: str, piece: Piece, following: Piece | None, tools: Sequence[To
 
 def _answer(shown: str, piece: Piece) -> _Verdict | None:
     answer = _undressed(shown[piece.body : piece.end], piece.dress)
+    if piece.mark.startswith(">"):
+        answer = _QUOTE_MARK.sub("", answer)
     return _Verdict(Finish(answer), piece.start, piece.end) if answer else None
 
 
 def _undressed(text: str, dress: str) -> str:
-    """Without the emphasis that closes what the label opened."""
-    return text.strip().removesuffix(dress[::-1]).rstrip()
+    """Without the signs of a turn's end, and the emphasis that closes what the label opened."""
+    return without_turn_ends(text.strip()).removesuffix(dress[::-1]).rstrip()
 
 
 def _action(shown: str, piece: Piece, following: Piece | None, tools: Sequence[ToolSpec]) -> _Verdict | None:
@@ -112,7 +115,7 @@ def _action(shown: str, piece: Piece, following: Piece | None, tools: Sequence[T
     start = fence.end() if fence else start
     opener = _OPENER.search(shown, start, piece.end)
     name_end = opener.start() if opener else piece.end
-    name = shown[start:name_end]
+    name = without_turn_ends(shown[start:name_end])
     if says_nothing(name):
         return None
     if opener and opener[0] != "\n":
@@ -145,7 +148,7 @@ def _goes_on(shown: str, name: str, opener: int, close: int, end: int) -> str:
     A bracket that closes nothing says that the argument may have ended there.
     """
     line_end = shown.find("\n", close, end)
-    rest = shown[close + 1 : line_end if line_end >= 0 else end].strip()
+    rest = without_turn_ends(shown[close + 1 : line_end if line_end >= 0 else end].strip())
     opened = name[: len(name) - len(name.lstrip("*_`"))]
     rest = rest.removeprefix(opened[::-1]).lstrip()
     if not rest.strip("*_`"):
@@ -232,8 +235,9 @@ def _thought(shown: str, parts: Sequence[Piece], until: int) -> str:
 
 def _kept(shown: str, parts: Sequence[Piece], until: int) -> str:
     """The reply up to what decided, without the observations and questions that it made up."""
-    return "".join(
+    told = "".join(
         shown[piece.start : min(piece.end, until)]
         for piece in parts
         if piece.kind not in ("observation", "question") and piece.start < until
-    ).strip()
+    )
+    return without_turn_ends(told.strip())

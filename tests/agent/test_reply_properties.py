@@ -35,11 +35,13 @@ FRAGMENTS = [
     *("[", "]", "(", ")", "{", "}", "［", "］", "【", "】", '"', "'", "`", "“", "”", "\\", "```", "```json"),
     *("\n", "\n", "\n", "\r\n", " ", "\t", "*", "**", "#", "_", "~~~", ":", "：", ",", ".", "\x00", "\ud800"),
     *("2+2", "Lima", '{"amount": 1}', '{"name": "Time", "arguments": {}}', "<tool_call>", "</tool_call>"),
+    *("> ", "- ", "1. ", "* Action: ", "Action: Final Answer:", "<|im_end|>", "</s>", "<s>"),
     *("Obser", "Observation", "ﬁ", "İ", "½", "é", "word", "words between"),
 ]
 soup = st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join)
 INVENTED = re.compile(
-    r"^[ \t]*[*_`#【 ]*(?:observation|工具结果)[*_`】 ]*[:：]", re.MULTILINE | re.IGNORECASE
+    r"^[ \t]*(?:(?:>|[-*]|\d+[.])[ \t]+)*[*_`#【 ]*(?:observation|工具结果)[*_`】 ]*[:：]",
+    re.MULTILINE | re.IGNORECASE,
 )
 
 
@@ -139,6 +141,8 @@ UNITS = [
         "Calculator[\n",
         "Thought: a\n{\n",
     ),
+    *("> ", "- ", "1. ", "> Action: ", "- Observation: a\n", "Action: Final Answer: "),
+    *("<|im_end|>", "</s>", "</s>\n", "Final Answer: a</s>\n"),
     *("Final Answer: ```\n", "Observation: a\n", "Action Input:\n", "a\n```\n", "Finish[\n"),
 ]
 
