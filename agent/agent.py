@@ -103,7 +103,8 @@ class Agent:
     def run(self, question: str) -> RunResult:
         """Answer a question. Whatever a model, a server or a tool does, this returns a result.
 
-        Raises SettingsError for an empty question; KeyboardInterrupt goes through.
+        Raises SettingsError for an empty question, and where the history under ``memory`` cannot be read;
+        KeyboardInterrupt goes through.
         """
         return self._run(question, self._conversation)
 

@@ -13,6 +13,7 @@ from langchain_community.chat_message_histories import (
     FileChatMessageHistory,
     SQLChatMessageHistory,
 )
+from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
@@ -152,6 +153,40 @@ def test_a_history_that_cannot_be_written_does_not_cost_the_answer(caplog: pytes
     assert (result.answer, result.ok) == ("done", True)
     assert "not saved to memory: OSError: no space" in caplog.text
     assert "hunter2" not in caplog.text
+
+
+class GoneDatabase(BaseChatMessageHistory):
+    """As a client of a database does when nobody answers it."""
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # an attribute in the base class
+        raise ConnectionError("Error 111 connecting to redis://me:hunter2@db:6379. Connection refused.")
+
+    def clear(self) -> None:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("return_messages", [True, False])
+def test_a_history_that_cannot_be_read_is_one_sentence_before_any_request(return_messages: bool) -> None:
+    memory = ConversationBufferWindowMemory(chat_memory=GoneDatabase(), return_messages=return_messages)
+    model = ScriptedModel(replies=[DONE])
+    with pytest.raises(SettingsError, match=r"so nothing was asked \(ConnectionError") as caught:
+        run_agent("hello", llm=model, memory=memory)
+
+    assert model.requests == []
+    assert isinstance(caught.value.__cause__, ConnectionError)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_an_agent_answers_again_when_its_history_is_back() -> None:
+    memory = window(chat_memory=GoneDatabase())
+    agent = Agent(llm=ScriptedModel(replies=[DONE]), memory=memory)
+    with pytest.raises(SettingsError):
+        agent.run("hello")
+    memory.chat_memory = ChatMessageHistory()
+
+    assert agent.run("hello").answer == "done"
+    assert stored(memory) == ["hello", "done"]
 
 
 def test_two_calls_know_nothing_of_each_other() -> None:
