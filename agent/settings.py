@@ -52,9 +52,11 @@ def load_settings() -> Settings:
 
 def load_env_file(path: Path | None = None) -> None:
     """Put the variables of .env into the environment, where they are not set yet (tools read it too)."""
+    path = path or Path(".env")
+    if not path.exists():
+        return  # most folders have none, and importing its reader would delay the missing key's sentence
     from dotenv import load_dotenv
 
-    path = path or Path(".env")
     try:
         load_dotenv(path, override=False, encoding="utf-8", interpolate=False)
     except (OSError, ValueError) as error:

@@ -7,7 +7,6 @@ Importing this costs nothing; the network is touched by ``fetch`` alone. At the 
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import shutil
 import sys
@@ -170,6 +169,8 @@ def _complete(model: Weights, partial: Path, progress: Callable[[int], None]) ->
 
 def _check(model: Weights, partial: Path) -> None:
     """Make sure that ``partial`` is the file, and on the disk; otherwise remove it."""
+    import hashlib
+
     from agent.download import SourceFailed
 
     digest = hashlib.sha256()
