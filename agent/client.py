@@ -20,7 +20,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from agent.deadline import DeadlinePassed, run_within
 from agent.limits import LimitReached
 from agent.results import StopReason, Usage
-from agent.service_errors import Busy, ModelFailed, Refused, judge
+from agent.service_errors import Busy, ModelFailed, Refused, judge, without_reply
 
 ATTEMPTS = 3
 BACKOFF_S = 0.5  # before the second attempt, three times that before the third, each with some jitter
@@ -176,11 +176,31 @@ def _counted(error: ModelFailed | LimitReached, retries: int) -> ModelFailed | L
 
 
 def _without_own_retries(llm: BaseChatModel) -> BaseChatModel:
-    """A copy of an OpenAI-like chat model whose client does not retry: the attempts are counted here."""
+    """A copy of an OpenAI-like chat model whose client does not retry: the attempts are counted here.
+
+    And which says what came in place of a reply, before LangChain stumbles over it.
+    """
     completions = getattr(llm, "client", None)
     client: Any = getattr(completions, "_client", None)
     if not hasattr(client, "with_options"):
         return llm
     patient = copy.copy(llm)
     patient.client = client.with_options(max_retries=0).chat.completions
+    patient.client.create = _checked(patient.client.create)
     return patient
+
+
+def _checked(create: Callable[..., Any]) -> Callable[..., Any]:
+    """``create`` of an OpenAI client, which raises ModelFailed for a body that holds no reply."""
+
+    def checked(**options: Any) -> Any:
+        try:
+            body = create(**options)
+        except json.JSONDecodeError as error:
+            body = error.doc
+        failure = None if options.get("stream") else without_reply(body)
+        if failure:
+            raise failure
+        return body
+
+    return checked

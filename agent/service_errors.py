@@ -7,11 +7,13 @@ type alone, so that any LangChain chat model is understood, not only OpenAI's.
 from __future__ import annotations
 
 import email.utils
+import json
 import math
 import re
 import time
 
-from agent.observing import describe
+from agent.observing import describe, to_text
+from agent.redaction import redact
 from prompts import Say
 
 BUSY = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
@@ -23,6 +25,9 @@ _REFUSES = re.compile(
     r"|(?:cannot|failed to) parse",
     re.IGNORECASE,
 )
+_HTML = re.compile(r"\s*<(?:!doctype html|html|head|body|title|h1)\b", re.IGNORECASE)
+_QUOTED_CHARS = 100  # of a body that cannot be used
+_READ_CHARS = 2000  # enough to find the secrets in what is quoted
 _CONNECTION = re.compile(r"Connect|Timeout|RemoteProtocol|ReadError|WriteError|NetworkError")
 _SENTENCES = {
     401: "model_bad_key",
@@ -73,6 +78,8 @@ class Refused(Exception):
 
 def judge(error: BaseException) -> ModelFailed | Busy | Refused:
     """Say what to make of an exception that came out of a chat model."""
+    if isinstance(error, ModelFailed):
+        return error
     status = _status(error)
     if status is None:
         if _CONNECTION.search(" ".join(kind.__name__ for kind in type(error).__mro__)):
@@ -85,6 +92,45 @@ def judge(error: BaseException) -> ModelFailed | Busy | Refused:
     if status in (400, 422) and (parameter := _refused_parameter(error, words)):
         return Refused(parameter, failure)
     return Busy(failure, _retry_after(error)) if status in BUSY else failure
+
+
+def without_reply(body: object) -> ModelFailed | None:
+    """What to say of what came with status 200, where there is no reply in it; None where there may be one.
+
+    ``body`` is a text that is no JSON, or what JSON holds: an object may be a model of pydantic's.
+    """
+    if isinstance(body, str):
+        return _no_json(body)
+    values = body.model_dump(exclude_unset=True, warnings=False) if hasattr(body, "model_dump") else body
+    fields = values if isinstance(values, dict) else {}
+    if error := fields.get("error"):
+        words = error.get("message") if isinstance(error, dict) else None
+        return ModelFailed("model_broken", detail=_excerpt(words or error))
+    choices = fields.get("choices")
+    if isinstance(choices, list) and choices and all(map(_has_message, choices)):
+        return None
+    is_empty = "choices" in fields and not choices
+    return ModelFailed(
+        "model_sent_no_choices" if is_empty else "model_sent_other_json", detail=_excerpt(values)
+    )
+
+
+def _no_json(text: str) -> ModelFailed:
+    if not text.strip():
+        return ModelFailed("model_sent_nothing")
+    name = "model_sent_html" if _HTML.match(text) else "model_sent_no_json"
+    return ModelFailed(name, detail=_excerpt(text))
+
+
+def _has_message(choice: object) -> bool:
+    return isinstance(choice, dict) and isinstance(choice.get("message"), dict)
+
+
+def _excerpt(body: object) -> str:
+    """How a body begins, on one line and without secrets."""
+    text = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False, default=str)
+    line = redact(to_text(" ".join(text[:_READ_CHARS].split())))
+    return line if len(line) <= _QUOTED_CHARS else f"{line[:_QUOTED_CHARS]}…"
 
 
 def _status(error: BaseException) -> int | None:

@@ -158,6 +158,11 @@ def context_too_long() -> Reply:
     return status(400, {"error": {"message": words, "code": "context_length_exceeded", "param": "messages"}})
 
 
+def body(text: str, kind: str) -> Reply:
+    """An answer of status 200 with this text, whatever its content type promises."""
+    return lambda connection: connection.send(200, text, {"Content-Type": kind})
+
+
 def html(connection: Connection) -> None:
     """What a web page answers that is no model service."""
     connection.send(200, "<!doctype html><title>Welcome</title><p>It works!</p>")

@@ -90,13 +90,21 @@ def test_odd_content_is_text_and_missing_usage_is_unknown(sent: Any, text: str) 
         (status(500), "model_broken", 3),
         (status(503, "<h1>Bad gateway</h1>"), "model_broken", 3),
         (drop, "model_unreachable", 3),
-        (playing.html, "model_unreadable", 1),
-        (playing.error_body, "model_unreadable", 1),
-        (raw_completion([]), "model_unreadable", 1),
-        (raw_completion(None), "model_unreadable", 1),
-        (status(200, {}), "model_unreadable", 1),
-        (status(200, []), "model_unreadable", 1),
-        (status(200, {"choices": [{"message": None}]}), "model_unreadable", 1),
+        (playing.html, "model_sent_html", 1),
+        (playing.error_body, "model_broken", 1),
+        (status(200, {"error": "no model is loaded"}), "model_broken", 1),
+        (status(200, "data: {}"), "model_sent_no_json", 1),
+        (playing.body("{not json", "application/json"), "model_sent_no_json", 1),
+        (status(200, ""), "model_sent_nothing", 1),
+        (playing.body("", "application/json"), "model_sent_nothing", 1),
+        (raw_completion([]), "model_sent_no_choices", 1),
+        (raw_completion(None), "model_sent_no_choices", 1),
+        (raw_completion("many"), "model_sent_other_json", 1),
+        (status(200, {}), "model_sent_other_json", 1),
+        (status(200, []), "model_sent_other_json", 1),
+        (status(200, 5), "model_sent_other_json", 1),
+        (status(200, {"message": {"content": "hi"}}), "model_sent_other_json", 1),
+        (status(200, {"choices": [{"message": None}]}), "model_sent_other_json", 1),
     ],
 )
 def test_a_fault_is_a_sentence_after_so_many_requests(
@@ -110,6 +118,24 @@ def test_a_fault_is_a_sentence_after_so_many_requests(
     for said in _sentences(caught.value):
         assert KEY not in said
         assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("sent", "excerpt"),
+    [
+        ("<!DOCTYPE html>\n<title>Sign in</title>", "(<!DOCTYPE html> <title>Sign in</title>)"),
+        ({"error": {"message": "the backend is away"}}, "(the backend is away)"),
+        ({"choices": []}, '({"choices": []})'),
+        ({"result": "x" * 500}, '({"result": "' + "x" * 88 + "…)"),
+        (f"{'.' * 95}{KEY}", f"({'.' * 95}***)"),
+    ],
+)
+def test_what_came_in_place_of_a_reply_is_quoted_briefly(sent: Any, excerpt: str) -> None:
+    with Service([status(200, sent)]) as service, pytest.raises(ModelFailed) as caught:
+        ask(service)
+    for said in _sentences(caught.value):
+        assert excerpt in said.replace("（", "(").replace("）", ")")
+        assert "Error:" not in said
 
 
 def test_a_server_that_echoes_the_key_does_not_get_it_shown() -> None:
