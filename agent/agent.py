@@ -51,7 +51,7 @@ class Agent:
         limits: caps of each run. budget: caps on tokens, cost and seconds over all runs together.
         language: of prompts and messages: "zh", "en", or "auto", the question's own.
         callbacks: LangChain callback handlers, for model and tools.
-        on_event: is told StepStarted and Step as they happen, and the RunResult at the end.
+        on_event: is told StepStarted, Step and LastRequest as they happen, and the RunResult at the end.
         instructions: plain text that is added to the system message.
 
     Raises:
@@ -113,7 +113,7 @@ class Agent:
         return RunnableLambda(self.run, name="Agent")
 
     def _run(self, question: str, conversation: Conversation | None) -> RunResult:
-        run = self._prepare(question, conversation.snapshot() if conversation else ())
+        run = self._prepare(question, self._recall(conversation) if conversation else ())
         try:
             result = run.execute()
         except KeyboardInterrupt:
@@ -125,6 +125,15 @@ class Agent:
             self._remember(conversation, run.question, result.answer)
         self._emit(result)
         return result
+
+    @staticmethod
+    def _recall(conversation: Conversation) -> Sequence[BaseMessage]:
+        try:
+            return conversation.snapshot()
+        except Exception as error:  # only the caller can put right what lies under the memory
+            raise SettingsError(
+                f"the chat history under memory cannot be read, so nothing was asked ({describe(error)})"
+            ) from error
 
     @staticmethod
     def _remember(conversation: Conversation, question: str, answer: str) -> None:

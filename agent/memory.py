@@ -14,9 +14,6 @@ from typing import TYPE_CHECKING, Any
 from langchain.memory import ConversationBufferWindowMemory
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from agent.errors import SettingsError
-from agent.observing import describe
-
 if TYPE_CHECKING:
     from langchain.memory.chat_memory import BaseChatMemory
 
@@ -43,14 +40,9 @@ class Conversation:
         self._lock = _LOCKS[id(self.memory.chat_memory) // 16 % len(_LOCKS)]
 
     def snapshot(self) -> list[BaseMessage]:
-        """The window as it stands now, as messages. Raises SettingsError when the history cannot be read."""
-        try:
-            with self._lock:
-                return _window(self.memory)
-        except Exception as error:  # of whatever database lies under the memory
-            raise SettingsError(
-                f"the chat history under memory cannot be read, so nothing was asked ({describe(error)})"
-            ) from error
+        """The window as it stands now, as messages; raises whatever the history under it raises."""
+        with self._lock:
+            return _window(self.memory)
 
     def add(self, question: str, answer: str) -> None:
         """Save one exchange, whole or not at all, and drop what has left the window."""
