@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from agent.models import load_model as load_model
     from agent.registry import ToolRegistry as ToolRegistry
     from agent.results import Action as Action
+    from agent.results import LastRequest as LastRequest
     from agent.results import Observation as Observation
     from agent.results import RunResult as RunResult
     from agent.results import Step as Step
@@ -31,6 +32,7 @@ _HOME = {
     "Action": "agent.results",
     "Agent": "agent.agent",
     "AgentError": "agent.errors",
+    "LastRequest": "agent.results",
     "Limits": "agent.limits",
     "Observation": "agent.results",
     "RunFailed": "agent.errors",

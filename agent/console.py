@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
-from agent.results import Action, Event, RunResult, Step, StepStarted, StopReason
+from agent.results import Action, Event, LastRequest, RunResult, Step, StepStarted, StopReason
 
 if TYPE_CHECKING:
     from prompts import Say
@@ -143,6 +143,8 @@ class Console:
         match event:
             case StepStarted(number):
                 self._status = self._say("cli_working", number=number)
+            case LastRequest():
+                self._status = self._say("cli_last_request")
             case Step() if not self._quiet:
                 self._show_step(event)
             case RunResult():

@@ -11,7 +11,7 @@ from agent.bad_replies import BadReplies
 from agent.client import Client, Reply
 from agent.limits import LimitReached, Meter
 from agent.protocols.decisions import Act, Decision, Finish, Malformed
-from agent.results import Event, Observation, RunResult, Step, StepStarted, StopReason
+from agent.results import Event, LastRequest, Observation, RunResult, Step, StepStarted, StopReason
 from agent.service_errors import ContextTooLong, ModelFailed
 from agent.toolbox import Toolbox
 from prompts import Say
@@ -109,17 +109,18 @@ class Run:
         """Ask once more for an answer where that is allowed, and say what the run stopped at."""
         self.meter.add_retries(limit.retries)
         if limit.reason in ASK_ONCE_MORE and self.meter.limits.at_cap == "answer":
-            answer = self._last_answer()
+            answer = self._last_answer(limit.reason)
             if answer:
                 error = self.say(limit.sentence) if limit.sentence else None
                 return self.result(limit.reason, answer, forced=True, error=error)
         return self.result(limit.reason, error=self._ended_without_answer(limit))
 
-    def _last_answer(self) -> str:
+    def _last_answer(self, reason: StopReason) -> str:
         """The answer to one last request without tools; empty when there is no time, or it fails."""
         request = self.protocol.last_request()
         try:
             self.meter.check(last_request=True)
+            self.emit(LastRequest(reason))
             reply = self.client.ask(request, lambda: self.meter.seconds_left(last_request=True))
         except (LimitReached, ModelFailed) as failure:
             self.meter.add_retries(failure.retries)

@@ -119,6 +119,13 @@ class StepStarted:
 
 
 @dataclass(frozen=True)
+class LastRequest:
+    """The loop has stopped at ``reason`` and is about to ask the model once more, for an answer."""
+
+    reason: StopReason
+
+
+@dataclass(frozen=True)
 class RunResult:
     """How a run ended. ``str(result)`` is the answer (empty when there is none).
 
@@ -163,4 +170,4 @@ class RunResult:
         }
 
 
-Event = StepStarted | Step | RunResult  # what on_event is told, in order; the result comes last
+Event = StepStarted | Step | LastRequest | RunResult  # what on_event is told, in order; the result comes last

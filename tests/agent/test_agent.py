@@ -12,7 +12,18 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import FakeListLLM
 from langchain_core.messages import AIMessage
 
-from agent import Agent, Limits, RunFailed, RunResult, SettingsError, Step, StepStarted, StopReason, run_agent
+from agent import (
+    Agent,
+    LastRequest,
+    Limits,
+    RunFailed,
+    RunResult,
+    SettingsError,
+    Step,
+    StepStarted,
+    StopReason,
+    run_agent,
+)
 from agent.testing import ScriptedModel
 from tests.scripted import DONE, actions, failing, play, probe
 
@@ -48,6 +59,8 @@ def short(event: object) -> str:
             return f"start {number}"
         case Step(number=number):
             return f"step {number}"
+        case LastRequest(reason):
+            return f"last request at {reason}"
         case RunResult(stop_reason=reason):
             return str(reason)
     return repr(event)
@@ -107,6 +120,20 @@ def test_events_come_in_order_and_the_result_last() -> None:
     assert [short(event) for event in events] == names
     assert tuple(events[1:6:2]) == result.steps
     assert events[-1] == result
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"), [({}, True), ({"at_cap": "error"}, False), ({"max_total_tokens": 1}, False)]
+)
+def test_the_last_request_at_a_limit_is_an_event_where_there_is_one(
+    limits: dict[str, Any], told: bool
+) -> None:
+    events: list[object] = []
+    replies = [*actions(1), DONE] if told else actions(1)
+    play(*replies, limits=Limits(max_iterations=1, **limits), on_event=events.append)
+
+    last = ["last request at max_iterations"] if told else []
+    assert [short(event) for event in events] == ["start 1", "step 1", *last, "max_iterations"]
 
 
 def test_a_listener_that_raises_does_not_end_the_run(caplog: pytest.LogCaptureFixture) -> None:
@@ -189,9 +216,7 @@ def test_a_result_is_json() -> None:
 
     assert (read["schema_version"], read["answer"], read["stop_reason"]) == (1, "一", "final_answer")
     assert (read["ok"], read["model"], read["protocol"]) == (True, "scripted", "text")
-    assert read["steps"][0]["actions"] == [
-        {"tool": "Calculator", "input": "1", "call_id": "", "fault": None}
-    ]
+    assert read["steps"][0]["actions"] == [{"tool": "Calculator", "input": "1", "call_id": "", "fault": None}]
     assert read["usage"]["total_tokens"] == result.usage.total_tokens
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 from agent import console
 from agent.results import RunResult, StopReason
 from tests.command import Command, finish
-from tests.service import Service, never
+from tests.service import Connection, Service, completion, never
 
 pytestmark = pytest.mark.timeout(300)  # a test starts up to three processes
 
@@ -48,6 +49,18 @@ def test_colours_and_a_spinner_on_a_terminal_only_and_no_control_characters(tmp_
         for plain in (at_terminal(command, NO_COLOR="1", TERM="xterm"), at_terminal(command, TERM="dumb")):
             assert b"\x1b" not in plain
             assert b"Calculator[23*47]" in plain
+
+
+@posix
+@pytest.mark.parametrize(
+    ("question", "status"), [("23*47?", "asking for the answer"), ("23*47是多少？", "正在要求给出答案")]
+)
+def test_the_spinner_tells_of_the_last_request_at_a_limit(tmp_path: Path, question: str, status: str) -> None:
+    with Service([MULTIPLY, slowly(ANSWER)]) as service:
+        shown = at_terminal(
+            Command(tmp_path, service), "--max-iterations", "1", question, code=3, TERM="xterm"
+        )
+    assert status in shown.decode("utf-8")
 
 
 @pytest.mark.parametrize(
@@ -161,11 +174,21 @@ def interrupt(process: Any, times: int = 1) -> tuple[float, bytes, bytes]:
     return time.monotonic() - started, out, err
 
 
-def at_terminal(command: Command, **environment: str) -> bytes:
+def slowly(text: str) -> Callable[[Connection], None]:
+    """A reply that takes long enough for a spinner, drawn eight times a second, to show its status."""
+
+    def reply(connection: Connection) -> None:
+        connection.wait(1.0)
+        completion(text)(connection)
+
+    return reply
+
+
+def at_terminal(command: Command, *arguments: str, code: int = 0, **environment: str) -> bytes:
     """Run the command with a pseudo-terminal for all three streams; return what it showed."""
     ours, theirs = os.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "agent", "What is 23*47?"],
+        [sys.executable, "-m", "agent", *(arguments or ["What is 23*47?"])],
         cwd=command.folder,
         env=command.env(**environment),
         stdin=theirs,
@@ -180,7 +203,7 @@ def at_terminal(command: Command, **environment: str) -> bytes:
     except OSError:  # Linux: the other end has been closed
         pass
     os.close(ours)
-    assert process.wait(60) == 0
+    assert process.wait(60) == code
     return shown
 
 

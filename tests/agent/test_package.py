@@ -20,6 +20,7 @@ EXPORTED = [
     "Action",
     "Agent",
     "AgentError",
+    "LastRequest",
     "Limits",
     "Observation",
     "RunFailed",
