@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
 
 from langchain.memory import ConversationBufferWindowMemory
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.tools import BaseTool
 
 from agent.bad_replies import BadReplies
 from agent.client import Client
@@ -28,9 +30,6 @@ from agent.settings import Settings, Switch, load_settings
 from agent.toolbox import Toolbox
 from agent.toolspecs import specs_of
 from prompts import LANGUAGES, Language, language_of, speaker
-
-if TYPE_CHECKING:
-    from langchain_core.tools import BaseTool
 
 PROTOCOLS: dict[str, type[TextProtocol] | type[ToolCallsProtocol]] = {
     protocol.name: protocol for protocol in (TextProtocol, ToolCallsProtocol)
@@ -74,27 +73,24 @@ class Agent:
     ) -> None:
         if memory is not None and not isinstance(memory, ConversationBufferWindowMemory):
             raise SettingsError(f"memory takes a ConversationBufferWindowMemory, not {type(memory).__name__}")
-        for what, given in {"limits": limits, "budget": budget}.items():
-            if given is not None and not isinstance(given, Limits):
-                raise SettingsError(f"{what} takes a Limits(...), not {given!r:.80}")
-        if llm is not None and not isinstance(llm, Runnable):
-            raise SettingsError(
-                f"llm takes a LangChain chat model, not {llm!r:.80}; load_model(name) makes one"
-            )
+        _check("limits", limits, Limits, "a Limits(...)")
+        _check("budget", budget, Limits, "a Limits(...)")
+        _check("llm", llm, Runnable, "a LangChain chat model", "; load_model(name) makes one")
+        _check("on_event", on_event, Callable, "a function of one event")
         if not isinstance(instructions, str):
             raise SettingsError(f"instructions is a text, not {instructions!r:.80}")
         self._settings = load_settings()
         self._protocol = _one_of("protocol", protocol, PROTOCOLS)
         self._language = _one_of("language", language, ("auto", *LANGUAGES))
         self._limits = limits or Limits()
-        self._tools = _default_tools() if tools is None else list(tools)
+        self._tools = _default_tools() if tools is None else _list_of("tools", tools, "LangChain tools")
         self._specs = specs_of(self._tools)
         self._llm = load_model() if llm is None else llm
         if self._protocol == ToolCallsProtocol.name:
             check_native(self._llm, self._tools)
         self._price = _price(name_of(self._llm), self._settings, self._limits, budget)
         self._budget = Budget(budget) if budget else None
-        self._callbacks = list(callbacks or ())
+        self._callbacks = _handlers(callbacks)
         self._on_event = on_event
         self._instructions = instructions
         self._conversation = Conversation(memory)
@@ -103,8 +99,8 @@ class Agent:
     def run(self, question: str) -> RunResult:
         """Answer a question. Whatever a model, a server or a tool does, this returns a result.
 
-        Raises SettingsError for an empty question, and where the history under ``memory`` cannot be read;
-        KeyboardInterrupt goes through.
+        Raises SettingsError for a question that is empty or no text, and where the history under ``memory``
+        cannot be read; KeyboardInterrupt goes through.
         """
         return self._run(question, self._conversation)
 
@@ -143,7 +139,9 @@ class Agent:
             _log.warning("the exchange was not saved to memory: %s", describe(error))
 
     def _prepare(self, question: str, conversation: Sequence[BaseMessage]) -> Run:
-        if not isinstance(question, str) or not question.strip():
+        if not isinstance(question, str):
+            raise SettingsError(f"the question is a text, not {question!r:.80}")
+        if not question.strip():
             raise SettingsError("the question is empty: ask something")
         question = question.encode("utf-8", errors="replace").decode("utf-8")
         language: Language = language_of(question) if self._language == "auto" else self._language
@@ -213,6 +211,26 @@ def run_agent(
         instructions=instructions,
     )
     return agent.run(question)
+
+
+def _check(what: str, given: object, kind: Any, takes: str, way_out: str = "") -> None:
+    """Raise SettingsError for an argument of another kind; None stands for its default."""
+    if given is not None and not isinstance(given, kind):
+        raise SettingsError(f"{what} takes {takes}, not {given!r:.80}{way_out}")
+
+
+def _list_of(what: str, given: Any, items: str) -> list[Any]:
+    # A single tool can be iterated over, as every model of pydantic's; its fields are no tools.
+    if isinstance(given, BaseTool) or not isinstance(given, Iterable):
+        raise SettingsError(f"{what} takes a list of {items}, not {given!r:.80}")
+    return list(given)
+
+
+def _handlers(callbacks: Any) -> list[Any]:
+    handlers = [] if callbacks is None else _list_of("callbacks", callbacks, "LangChain callback handlers")
+    for handler in handlers:
+        _check("callbacks", handler, BaseCallbackHandler, "a list of LangChain callback handlers")
+    return handlers
 
 
 def _default_tools() -> list[BaseTool]:

@@ -47,9 +47,9 @@ class Conversation:
     def add(self, question: str, answer: str) -> None:
         """Save one exchange, whole or not at all, and drop what has left the window."""
         with self._lock:
-            self.memory.save_context(
-                {self.memory.input_key or "input": question}, {self.memory.output_key or "output": answer}
-            )
+            # Without an input_key LangChain takes the one key that is not the memory's own: any but that.
+            question_key = self.memory.input_key or f"not {self.memory.memory_key}"
+            self.memory.save_context({question_key: question}, {self.memory.output_key or "output": answer})
             _trim(self.memory)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 
 from agent.redaction import redact, redact_output
@@ -13,6 +14,9 @@ ERROR_PREFIX = "Error:"  # how a tool that returns its errors as text says that 
 
 def to_text(value: object) -> str:
     """Return a tool's result as text: JSON for dicts and lists, bytes decoded, lone surrogates replaced."""
+    if inspect.iscoroutine(value):
+        value.close()  # nobody will await it, and Python would say so wherever it is collected
+        return f"{ERROR_PREFIX} the tool returned a coroutine in place of a result"
     if isinstance(value, bytes):
         value = value.decode("utf-8", errors="replace")
     elif isinstance(value, (dict, list, tuple)):

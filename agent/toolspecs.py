@@ -25,7 +25,7 @@ def specs_of(tools: Sequence[BaseTool]) -> tuple[ToolSpec, ...]:
     """Describe tools for a protocol, in order.
 
     Raises SettingsError for something that is no tool, a name that cannot be written in an action, a
-    deadline that cannot be meant, or two tools of one name.
+    deadline that cannot be meant, a coroutine where a function belongs, or two tools of one name.
     """
     for tool in tools:
         if not isinstance(tool, BaseTool):
@@ -39,6 +39,7 @@ def specs_of(tools: Sequence[BaseTool]) -> tuple[ToolSpec, ...]:
         if says_nothing(tool.name) or resolve(tool.name, [ToolSpec(tool.name)]) is None:
             raise SettingsError(f"no action could name a tool {tool.name!r:.80}: rename it")
         _check_deadline(tool)
+        _check_function(tool)
     twice = [name for name, count in Counter(tool.name.lower() for tool in tools).items() if count > 1]
     if twice:
         raise SettingsError(f"two tools are named {twice[0]!r} (case does not count): rename one")
@@ -49,6 +50,15 @@ def _check_deadline(tool: BaseTool) -> None:
     timeout_s = (tool.metadata or {}).get("timeout_s", 1)
     if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
         raise SettingsError(f"timeout_s of {tool.name} is a number of seconds above 0, not {timeout_s!r:.80}")
+
+
+def _check_function(tool: BaseTool) -> None:
+    """What an async function returns is no result; LangChain has a place of its own for such a function."""
+    if any(map(inspect.iscoroutinefunction, (getattr(tool, "func", None), tool._run))):
+        raise SettingsError(
+            f"the function of {tool.name} is async: hand it in as coroutine=..., with func=None,"
+            " or make it a plain function"
+        )
 
 
 def _spec(tool: BaseTool) -> ToolSpec:

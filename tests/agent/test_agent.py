@@ -175,10 +175,20 @@ def test_instructions_are_added_to_the_system_message_as_plain_text() -> None:
     assert str(model.requests[0][0].content).endswith("\n\nSpeak $plainly, {friend}.")
 
 
-@pytest.mark.parametrize("question", ["", "  \n", None, 5])
-def test_an_empty_question_is_a_callers_mistake(question: Any) -> None:
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("", "the question is empty"),
+        ("  \n", "the question is empty"),
+        (None, "the question is a text, not None"),
+        (5, "the question is a text, not 5"),
+        (b"hello", "the question is a text, not b'hello'"),
+        (["hello"], "the question is a text"),
+    ],
+)
+def test_no_question_is_a_callers_mistake(question: Any, sentence: str) -> None:
     model = ScriptedModel(replies=[DONE])
-    with pytest.raises(SettingsError, match="the question is empty"):
+    with pytest.raises(SettingsError, match=sentence):
         run_agent(question, llm=model)
     assert model.requests == []
 
@@ -187,6 +197,18 @@ def test_an_empty_question_is_a_callers_mistake(question: Any) -> None:
     ("options", "sentence"),
     [
         ({"llm": "gpt-4o"}, "llm takes a LangChain chat model, not 'gpt-4o'"),
+        ({"llm": 5}, "llm takes a LangChain chat model, not 5"),
+        ({"llm": ScriptedModel}, "llm takes a LangChain chat model"),
+        ({"memory": 5}, "memory takes a ConversationBufferWindowMemory, not int"),
+        ({"callbacks": 5}, "callbacks takes a list of LangChain callback handlers, not 5"),
+        ({"callbacks": [5]}, "callbacks takes a list of LangChain callback handlers, not 5"),
+        ({"callbacks": Counting()}, "callbacks takes a list of LangChain callback handlers, not <"),
+        ({"callbacks": [Counting]}, "callbacks takes a list of LangChain callback handlers, not <class"),
+        ({"on_event": 5}, "on_event takes a function of one event, not 5"),
+        ({"tools": 5}, "tools takes a list of LangChain tools, not 5"),
+        ({"tools": probe()}, "tools takes a list of LangChain tools, not Tool"),
+        ({"tools": [5]}, "tools takes LangChain tools .*, not 5"),
+        ({"tools": "Calculator"}, "tools takes LangChain tools .*, not 'C'"),
         ({"limits": 5}, "limits takes a Limits"),
         ({"limits": Limits}, "limits takes a Limits"),
         ({"instructions": None}, "instructions is a text"),

@@ -68,6 +68,10 @@ def test_each_request_has_exactly_one_system_message_first(turn: int) -> None:
     [
         {"memory_key": "chat_history"},
         {"input_key": "text", "output_key": "reply"},
+        {"memory_key": "input"},
+        {"memory_key": "input", "input_key": "input"},
+        {"memory_key": "output"},
+        {"memory_key": "stop", "output_key": "input"},
         {"human_prefix": "Customer", "ai_prefix": "Clerk"},
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -144,6 +145,35 @@ def test_arguments_that_do_not_fit_are_told_by_the_names_of_the_fields(
 
     told = contents(model.requests[1])[-1]
     assert all(field in told for field in fields)
+
+
+class AsyncRun(BaseTool):
+    name: str = "AsyncRun"
+    description: str = "Waits."
+
+    async def _run(self, city: str) -> str:
+        return await wait_for(city)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        Tool(name="Later", func=wait_for, description="Waits."),
+        Tool(name="Later", func=functools.partial(wait_for), description="Waits."),
+        StructuredTool.from_function(wait_for, name="Later", description="Waits."),
+        AsyncRun(),
+    ],
+)
+def test_an_async_function_in_the_place_of_a_plain_one_is_a_callers_mistake(made: BaseTool) -> None:
+    with pytest.raises(SettingsError, match=f"the function of {made.name} is async: .* coroutine="):
+        specs_of([made])
+
+
+def test_a_function_that_gives_a_coroutine_all_the_same_is_a_failed_tool() -> None:
+    result, _ = play("Action: Later[Lima]", DONE, tools=[probe(lambda city: wait_for(city=city), "Later")])
+
+    (seen,) = result.steps[0].observations
+    assert (seen.ok, seen.text) == (False, "Error: the tool returned a coroutine in place of a result")
 
 
 def test_an_async_tool_that_raises_is_a_failed_tool() -> None:
