@@ -9,7 +9,10 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
+import sys
 from collections.abc import Callable
+from typing import Any
 
 from simpleeval import SimpleEval
 
@@ -24,7 +27,10 @@ CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e}
 
 
 def numbers(values: tuple[object, ...]) -> list[Number]:
-    """``values`` if all are real, finite numbers. Raises ``Refused``, and ``OverflowError`` for infinity."""
+    """``values`` if all are real, finite numbers. Raises ``Refused``, and ``OverflowError`` for infinity.
+
+    A number so small that a float holds only a part of its digits is a ``FloatingPointError``.
+    """
     checked: list[Number] = []
     for value in values:
         if isinstance(value, complex):
@@ -33,6 +39,8 @@ def numbers(values: tuple[object, ...]) -> list[Number]:
             raise Refused("a number is expected here; lists go into min, max and sum only")
         if isinstance(value, float) and not math.isfinite(value):
             raise OverflowError
+        if 0 < abs(value) < sys.float_info.min:
+            raise FloatingPointError
         checked.append(value)
     return checked
 
@@ -64,23 +72,34 @@ def _require_bits(bits: float) -> None:
         raise OverflowError
 
 
+def _not_lost(result: Any, *operands: Number) -> Any:
+    """``result``, unless it is a zero that comes of operands other than zero: it was too small to hold."""
+    if result == 0 and all(operands):
+        raise FloatingPointError
+    return result
+
+
 def _multiply(left: Number, right: Number) -> Number:
     if isinstance(left, int) and isinstance(right, int):
         _require_bits(left.bit_length() + right.bit_length())
-    return left * right
+    return _not_lost(left * right, left, right)
 
 
 def _divide(left: Number, right: Number) -> Number:
     if isinstance(left, int) and isinstance(right, int) and right and left % right == 0:
         return left // right
-    return left / right
+    return _not_lost(left / right, left)
 
 
 def _power(base: Number, exponent: Number) -> object:
     """A power; that of whole numbers has ``exponent * log2(base)`` bits."""
     if isinstance(base, int) and isinstance(exponent, int) and abs(base) > 1 and exponent > 0:
         _require_bits(exponent * math.log2(abs(base)))
-    return base**exponent
+    return _not_lost(base**exponent, base)
+
+
+def _exp(number: Number) -> object:
+    return _not_lost(math.exp(number))
 
 
 def _factorial(number: Number) -> int:
@@ -129,6 +148,7 @@ _FROM_MATH = (
 # log is the natural logarithm, log(x, base) that to a base; angles are in radians.
 FUNCTIONS: dict[str, Callable[..., Number]] = {
     **{name: _on_numbers(getattr(math, name)) for name in _FROM_MATH},
+    "exp": _on_numbers(_exp),
     "ln": _on_numbers(math.log),
     "abs": _on_numbers(abs),
     "round": _on_numbers(_round),
@@ -146,7 +166,7 @@ class Arithmetic(SimpleEval):
     def __init__(self) -> None:
         super().__init__(operators=OPERATORS, functions=FUNCTIONS, names=CONSTANTS)
         self.nodes = {
-            ast.Constant: lambda node: numbers((node.value,))[0],
+            ast.Constant: self._number,
             ast.Name: self._constant,
             ast.UnaryOp: self._eval_unaryop,
             ast.BinOp: self._eval_binop,
@@ -154,6 +174,13 @@ class Arithmetic(SimpleEval):
             ast.List: self._list,
             ast.Tuple: self._list,
         }
+
+    def _number(self, node: ast.Constant) -> Number:
+        """A number as it was written; ``1e-400`` is no zero, although a float cannot hold it."""
+        written = self.expr[node.col_offset : node.end_col_offset]
+        if node.value == 0 and re.search("[1-9]", written.lower().partition("e")[0]):
+            raise FloatingPointError
+        return numbers((node.value,))[0]
 
     def _constant(self, node: ast.Name) -> float:
         if node.id not in CONSTANTS:
@@ -194,8 +221,9 @@ def evaluate(expression: str) -> Number:
     """The value of ``expression``, which is in Python's notation.
 
     Raises ``Refused`` with a reason; ``OverflowError`` for a result past ``MAX_BITS``, before it is computed;
-    and what parsing and arithmetic raise: SyntaxError, ValueError, TypeError, ZeroDivisionError,
-    RecursionError, MemoryError, and simpleeval's ``InvalidExpression``.
+    ``FloatingPointError`` for a number too small for a float; and what parsing and arithmetic raise:
+    SyntaxError, ValueError, TypeError, ZeroDivisionError, RecursionError, MemoryError, and simpleeval's
+    ``InvalidExpression``.
     """
     tree = ast.parse(expression, mode="eval")
     return numbers((Arithmetic().eval(expression, tree.body),))[0]

@@ -24,12 +24,15 @@ SYNTAX = (
 # Floats carry 15 to 17 significant digits; 15 are always right, and show 0.1+0.2 as 0.3.
 SIGNIFICANT_DIGITS = 15
 MAX_WHOLE_FLOAT = 10**SIGNIFICANT_DIGITS
-
-
+_TOO_LARGE = (
+    "the result, or a number on the way to it, is too large; whole numbers may have up to 4,200 digits, "
+    "numbers with a fraction or an exponent go up to 1e308"
+)
 _REASONS: dict[type[Exception], str] = {
     ZeroDivisionError: "division by zero; use another divisor",
-    OverflowError: "the result is too large; numbers may have up to 4,200 digits",
-    MemoryError: "the result is too large; numbers may have up to 4,200 digits",
+    OverflowError: _TOO_LARGE,
+    MemoryError: _TOO_LARGE,
+    FloatingPointError: "the result, or a number on the way to it, is too small: nearer to 0 than 1e-307",
     RecursionError: "it is nested too deeply; calculate it in parts",
 }
 

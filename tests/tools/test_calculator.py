@@ -71,7 +71,7 @@ PLAIN = [
     ("0**0", "1"),
     ("1**999999999999", "1"),
     ("(-1)**999999999", "-1"),
-    ("2**-20000", "0"),
+    ("2**-20000", REFUSED),
 ]
 
 AS_PEOPLE_WRITE = [
@@ -476,6 +476,9 @@ def _seconds(expression: str) -> float:
         ("(-8)**(1/3)", ["not a real number"]),
         ("1/0", ["division by zero", "divisor"]),
         ("2**20000", ["too large", "digits"]),
+        ("1e400", ["too large", "1e308"]),
+        ("10**400/3", ["too large", "a fraction", "1e308"]),
+        ("10**-400", ["too small", "1e-307"]),
         ("1" * 5000, ["1000 characters", "in parts"]),
         ("", ["2+3*4"]),
     ],
@@ -488,6 +491,28 @@ def test_a_refusal_says_what_was_wrong_and_what_is_legal(expression: str, named:
 def test_a_refusal_quotes_at_most_sixty_characters() -> None:
     assert "z" * 58 not in calculate("z" * 900)
     assert "z" * 20 in calculate("z" * 900)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *("10**-400", "10.0**-400", "pow(10, -400)", "10^-200*10^-200", "1/10**400", "1e-200/1e200"),
+        *("1e-400", "0.00001e-320", "5e-324", "exp(-1000)", "1e-400*0", "10**-400*10**400", "2^-1060"),
+    ],
+)
+def test_what_is_too_small_is_no_zero(expression: str) -> None:
+    assert "too small" in calculate(expression)
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        *(("0*1e-300", "0"), ("0e-400", "0"), ("0.0^5", "0"), ("0/10^300", "0"), ("sin(0)", "0")),
+        *(("round(1e-9, 2)", "0"), ("1e-9//1", "0"), ("1e-300-1e-300", "0"), ("10^-300", "1e-300")),
+    ],
+)
+def test_a_zero_that_is_one_stays(expression: str, value: str) -> None:
+    assert calculate(expression) == value
 
 
 def test_no_size_bound_depends_on_how_the_power_is_written() -> None:
