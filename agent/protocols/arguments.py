@@ -35,6 +35,14 @@ _SIGNS = re.compile(r"[\[\]［］【】()（）{}\\" + re.escape("".join({*_SHEL
 _BARE = {"string", "number", "integer"}  # types of a field whose value is written without more ado
 _NOTHING = {"", "{}", "None", "none", "null"}
 _FENCED = re.compile(r"\A(`{3,}|~{3,})[\w-]*[ \t]*\n(?P<inside>.*)\n[ \t]*\1\Z", re.DOTALL)
+# Python's way of writing an object differs from JSON's in its quotes and in three words. An escape outside
+# of a string is a token as well: so a quote that is never closed is looked for once.
+_PYTHON = re.compile(
+    r"""'(?P<inside>[^'\\]*(?:\\.[^'\\]*)*)'|"[^"\\]*(?:\\.[^"\\]*)*"|\\.|\b(?:True|False|None)\b""",
+    re.DOTALL,
+)
+_ESCAPE_OR_QUOTE = re.compile(r"\\.|\"", re.DOTALL)
+_IN_JSON = {"True": "true", "False": "false", "None": "null", "\\'": "'", '"': '\\"'}
 _WRAPPED_LINES = 3
 _BREAK = re.compile(r"[ \t]*\n\s*")
 
@@ -105,15 +113,21 @@ def unquoted(text: str) -> str:
 def _json_object(text: str) -> dict[str, object] | None:
     if not (text.startswith("{") and text.endswith("}")):
         return None
-    # Python's way of writing an object differs in its quotes only.
-    spellings = (text,) if '"' in text else (text, text.replace("'", '"'))
-    for spelling in spellings:
+    for spelling in (text, _PYTHON.sub(_as_json, text)):
         try:
             value = json.loads(spelling, strict=False)
         except (ValueError, RecursionError):
             continue
         return value if isinstance(value, dict) else None
     return None
+
+
+def _as_json(token: re.Match[str]) -> str:
+    """A string, a truth value or nothing as JSON writes it."""
+    if token["inside"] is None:
+        return _IN_JSON.get(token[0], token[0])
+    inside = _ESCAPE_OR_QUOTE.sub(lambda sign: _IN_JSON.get(sign[0], sign[0]), token["inside"])
+    return f'"{inside}"'
 
 
 def argument_from(value: object, tool: ToolSpec) -> Argument | Malformed:

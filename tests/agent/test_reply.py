@@ -25,6 +25,7 @@ def calc(argument: str) -> tuple[str, object]:
     return ("Calculator", argument)
 
 
+MIXED = {"amount": None, "unit": ["True", True]}
 LABELS = [
     ("Action: Calculator[6*7]", calc("6*7")),
     ("Thought: easy\nAction: Calculator[6*7]", calc("6*7")),
@@ -133,6 +134,12 @@ ARGUMENTS = [
     ('Action: Calculator{"expression": "1+2"}', calc("1+2")),
     ('Action: Calculator[{"anything": 12.5}]', calc("12.5")),
     ("Action: Calculator[{'expression': '1+2'}]", calc("1+2")),
+    (r"Action: Echo[{'text': 'O\'Brien'}]", ("Echo", "O'Brien")),
+    (r"Action: Echo[{'text': 'say \"hi\" or \\ '}]", ("Echo", 'say "hi" or \\ ')),
+    ("""Action: Echo[{'text': "it's"}]""", ("Echo", "it's")),
+    ("""Action: Echo[{'text': 'a "b" c'}]""", ("Echo", 'a "b" c')),
+    ("Action: Convert[{'amount': None, 'unit': ['True', True]}]", ("Convert", MIXED)),
+    ("Action: Echo[{'text': 'O'Brien'}]", ("Echo", "{'text': 'O'Brien'}")),
     ("Action: Calculator\nAction Input: 1+2", calc("1+2")),
     ('Action: Calculator\nAction Input: "1+2"\nObservation: 3', calc("1+2")),
     ("**Action:** Calculator\n**Action Input:** 1+2", calc("1+2")),

@@ -142,6 +142,7 @@ UNITS = [
         "Thought: a\n{\n",
     ),
     *("> ", "- ", "1. ", "> Action: ", "- Observation: a\n", "Action: Final Answer: "),
+    *("\\'", "'\\", "'\"", "{'a': ", "'a\\\\", "None "),
     *("<|im_end|>", "</s>", "</s>\n", "Final Answer: a</s>\n"),
     *("Final Answer: ```\n", "Observation: a\n", "Action Input:\n", "a\n```\n", "Finish[\n"),
 ]
