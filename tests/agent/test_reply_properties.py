@@ -39,8 +39,10 @@ FRAGMENTS = [
     *("Obser", "Observation", "ﬁ", "İ", "½", "é", "word", "words between"),
 ]
 soup = st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join)
+# In the dress that the reader promises to know; not as an item of a list, of which an answer may have some.
 INVENTED = re.compile(
-    r"^[ \t]*(?:(?:>|[-*]|\d+[.])[ \t]+)*[*_`#【 ]*(?:observation|工具结果)[*_`】 ]*[:：]",
+    r"^[ \t]{0,40}(?:#{1,6}[ \t]{0,3})?(?:[*_`【]{0,6}|[_`【]{0,6}[ \t]{0,3})"
+    r"(?:observation|工具结果)[*_`】]{0,6}[ \t]{0,3}[:：]",
     re.MULTILINE | re.IGNORECASE,
 )
 
