@@ -10,7 +10,10 @@ import re
 from dataclasses import dataclass
 
 from tools.fetch import FetchFailed, fetch_json
+from tools.regions import REGION_CODES
 from tools.texts import shorten
+
+MAX_PLACES = "100"  # of one name, the most that the service gives: a state's Springfield may be a small one
 
 _CJK = re.compile("[\u3400-\u9fff]")
 
@@ -99,7 +102,7 @@ def find_place(service: Service, city: str, deadline: float) -> Place:
     name, _, region = (part.strip() for part in city.replace("，", ",").partition(","))
     query = {
         "name": name,
-        "count": "10" if region else "1",
+        "count": MAX_PLACES if region else "1",
         "language": "zh" if _CJK.search(city) else "en",
         "format": "json",
     }
@@ -120,9 +123,17 @@ def _results(document: object) -> list[dict[str, object]]:
 
 
 def _lies_in(entry: dict[str, object], region: str) -> bool:
-    areas = {str(entry.get(key)).casefold() for key in ("country", "country_code", "admin1", "admin2")}
-    wanted = (part.strip().casefold() for part in region.split(","))
-    return all(part in areas or _COUNTRY_CODES.get(part) in areas for part in wanted if part)
+    """A code such as CA is a country's and a region's: the service's order, by size, decides between them."""
+    areas = {key: _plain(str(entry.get(key))) for key in ("country", "country_code", "admin1", "admin2")}
+    code = REGION_CODES.get(areas["country_code"], {}).get(areas["admin1"], "")
+    known = {*areas.values(), code}
+    wanted = (_plain(part) for part in region.split(","))
+    return all(part in known or _COUNTRY_CODES.get(part) in known for part in wanted if part)
+
+
+def _plain(name: str) -> str:
+    """``U.S.A.`` is USA, ``D.C.`` is DC."""
+    return name.strip().casefold().replace(".", "")
 
 
 def _place(entry: dict[str, object]) -> Place:

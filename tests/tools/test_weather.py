@@ -121,6 +121,10 @@ def test_without_an_address_it_is_open_meteo_and_with_a_key_its_customers_servic
         ("Springfield, Illinois", "Springfield, Illinois, United States"),
         ("Springfield, USA", "Springfield, Missouri, United States"),
         ("Springfield，Oregon", "Springfield, Oregon, United States"),
+        ("Springfield, OR", "Springfield, Oregon, United States"),
+        ("Springfield, or, U.S.A.", "Springfield, Oregon, United States"),
+        ("Springfield, IL", "Springfield, Illinois, United States"),
+        ("Springfield, US", "Springfield, Missouri, United States"),
     ],
 )
 def test_a_region_after_a_comma_chooses_among_places(server: WeatherServer, city: str, line: str) -> None:
@@ -132,6 +136,41 @@ def test_a_region_that_fits_no_place_is_answered_with_those_that_exist(server: W
     server.replies[SEARCH] = springfields("Missouri", "Oregon")
     text = current_weather("Springfield, Mars")
     assert_failed(text, "no place named 'Springfield, Mars'", "Springfield, Oregon, United States")
+
+
+@pytest.mark.parametrize(
+    ("code", "entries", "found"),
+    [
+        ("CA", [("Ontario", "Canada"), ("California", "United States")], "Ontario, Canada"),
+        ("CA", [("California", "United States"), ("Ontario", "Canada")], "California, United States"),
+        ("ON", [("California", "United States"), ("Ontario", "Canada")], "Ontario, Canada"),
+        ("NSW", [("Nova Scotia", "Canada"), ("New South Wales", "Australia")], "New South Wales, Australia"),
+        (
+            "WA",
+            [("Western Australia", "Australia"), ("Oregon", "United States")],
+            "Western Australia, Australia",
+        ),
+        (
+            "DC",
+            [("Illinois", "United States"), ("District of Columbia", "United States")],
+            "District of Columbia",
+        ),
+    ],
+)
+def test_a_code_is_that_of_a_country_or_a_region_whichever_place_comes_first(
+    server: WeatherServer, code: str, entries: list[tuple[str, str]], found: str
+) -> None:
+    codes = {"Canada": "CA", "United States": "US", "Australia": "AU"}
+    server.replies[SEARCH] = {
+        "results": [{**REYKJAVIK, "admin1": a, "country": c, "country_code": codes[c]} for a, c in entries]
+    }
+    assert current_weather(f"London, {code}").startswith(f"Reykjavík, {found}")
+
+
+def test_a_regions_code_is_not_that_of_a_place_in_another_country(server: WeatherServer) -> None:
+    georgia = {**REYKJAVIK, "admin1": "Georgia", "country": "Elsewhere", "country_code": "XX"}
+    server.replies[SEARCH] = {"results": [georgia]}
+    assert_failed(current_weather("Rome, GA"), "no place named 'Rome, GA'", "Georgia, Elsewhere")
 
 
 def springfields(*states: str) -> dict[str, object]:
