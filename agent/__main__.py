@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NoReturn
 
 EXIT_GRACE_S = 2.0
@@ -24,6 +25,7 @@ INTERRUPTED = 130
 def main() -> NoReturn:
     """Run the command line and end the process with its exit code."""
     _mind_interrupts()
+    search_here_last()
     try:
         code = _run(sys.argv[1:])
     except KeyboardInterrupt:  # while the above was imported, or a line was being written
@@ -55,6 +57,18 @@ def leave(code: int) -> NoReturn:
     end.daemon = True
     end.start()
     sys.exit(code)
+
+
+def search_here_last() -> None:
+    """Let a tools.py or a prompts folder of the user's not be taken for ours.
+
+    ``python -m`` searches the working folder before all else. ``--tools`` finds its module there anyway.
+    """
+    ours = str(Path(__file__).resolve().parent.parent)
+    with suppress(OSError):  # the working folder may be gone
+        here = os.getcwd()
+        if sys.path[:1] == [here] != [ours]:
+            sys.path[:] = [*sys.path[1:], ours, here]
 
 
 def _mind_interrupts() -> None:

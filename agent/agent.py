@@ -234,8 +234,13 @@ def _handlers(callbacks: Any) -> list[Any]:
 
 
 def _default_tools() -> list[BaseTool]:
-    from tools import default_tools
-
+    try:
+        from tools import default_tools
+    except ImportError as error:  # a program may have a tools.py of its own
+        raise SettingsError(
+            f"the default tools cannot be imported, another module may have their name ({error}):"
+            " rename it, or hand in tools=[...]"
+        ) from error
     return list(default_tools())
 
 

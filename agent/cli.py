@@ -12,7 +12,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,20 +122,23 @@ def _build(
 
 
 def load_tools(name: str) -> list[Any]:
-    """Call ``module:function`` and return the tools that it gives; the working folder is searched too.
+    """Call ``module:function`` and return the tools that it gives; the working folder is searched first.
 
     Raises SettingsError saying what is wrong with it.
     """
     module_name, _, function_name = name.partition(":")
     if not (module_name and function_name):
         raise SettingsError(f"--tools takes module:function, for example my_tools:make_tools, not {name!r}")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
     try:
-        function = getattr(importlib.import_module(module_name), function_name, None)
-        if not callable(function):
-            raise SettingsError(f"--tools: module {module_name!r} has no function {function_name!r}")
-        tools = function()
+        with _searched_first(os.getcwd()):
+            module = importlib.import_module(module_name)
+            function = getattr(module, function_name, None)
+            if not callable(function):
+                file = getattr(module, "__file__", None) or "no file"
+                raise SettingsError(
+                    f"--tools: module {module_name!r} ({file}) has no function {function_name!r}"
+                )
+            tools = function()
     except SettingsError:
         raise
     except ModuleNotFoundError as error:
@@ -149,6 +152,18 @@ def load_tools(name: str) -> list[Any]:
             f"--tools {name} must return a list of LangChain tools, not {type(tools).__name__}"
         )
     return list(tools)
+
+
+@contextlib.contextmanager
+def _searched_first(folder: str) -> Iterator[None]:
+    """Import from ``folder`` before all else meanwhile, and after all else from then on."""
+    if folder not in sys.path:
+        sys.path.append(folder)
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
 
 
 def _question(words: Sequence[str]) -> str:

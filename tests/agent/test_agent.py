@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import sys
+import types
 from typing import Any
 
 import pytest
@@ -224,6 +226,16 @@ def test_a_callers_mistake_is_raised_before_any_request(options: dict[str, Any],
     with pytest.raises(SettingsError, match=sentence):
         run_agent("hello", **{"llm": model, **options})
     assert model.requests == []
+
+
+def test_default_tools_that_are_hidden_by_a_namesake_are_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tools", types.ModuleType("tools"))
+    with pytest.raises(
+        SettingsError, match=r"another module may have their name .*rename it, or hand in tools="
+    ) as caught:
+        Agent(llm=ScriptedModel())
+    assert isinstance(caught.value.__cause__, ImportError)
+    assert play(DONE, tools=[probe()])[0].ok
 
 
 def test_a_lone_surrogate_in_a_question_does_no_harm() -> None:

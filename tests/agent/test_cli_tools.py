@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from agent.cli import load_tools
 from agent.errors import SettingsError
-from tests.command import Command
+from tests.command import ROOT, Command
 from tests.service import Service
 
 TOOLS = """
@@ -83,6 +84,51 @@ def test_a_wrong_name_ends_the_command_before_a_request(folder: Path) -> None:
         ended = Command(folder, service)("2+2?", "-q", "--tools", "own_tools:absent")
         assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
         assert service.requests == []
+
+
+NAMESAKES = ("tools.py", "prompts.py", "calendar.py", "requests.py", "simpleeval.py")
+
+
+def test_modules_of_the_users_are_not_taken_for_ours(tmp_path: Path) -> None:
+    for name in NAMESAKES:
+        (tmp_path / name).write_text("raise RuntimeError('taken for ours')", encoding="utf-8")
+    with Service(["Action: Calculator[2+2]", "Final Answer: 4"]) as service:
+        ended = Command(tmp_path, service)("2+2?")
+    assert (ended.code, ended.out) == (0, "4\n"), ended.err
+    assert "-> 4" in ended.err
+
+
+def test_a_folder_of_the_users_is_not_taken_for_ours(tmp_path: Path) -> None:
+    for name in ("tools", "prompts"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("", encoding="utf-8")
+    with Service(["Action: Calculator[2+2]", "Final Answer: 4"]) as service:
+        ended = Command(tmp_path, service)("2+2?")
+    assert (ended.code, ended.out) == (0, "4\n"), ended.err
+
+
+def test_a_module_for_tools_may_be_named_as_ours_and_have_helpers(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(
+        "from helper import name\n"
+        "from langchain_core.tools import Tool\n"
+        "def shout(text):\n    import later\n    return later.upper(text)\n"
+        "def make():\n    return [Tool(name=name, func=shout, description='shouts')]\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "helper.py").write_text("name = 'Shout'", encoding="utf-8")
+    (tmp_path / "later.py").write_text("upper = str.upper", encoding="utf-8")
+    with Service(["Action: Shout[hello]", "Final Answer: done"]) as service:
+        ended = Command(tmp_path, service)("Shout", "--tools", "tools:make")
+    assert (ended.code, ended.out) == (0, "done\n"), ended.err
+    assert "-> HELLO" in ended.err
+
+
+def test_a_name_that_only_ours_can_have_is_said_with_its_file(tmp_path: Path) -> None:
+    (tmp_path / "prompts.py").write_text("def make(): return []", encoding="utf-8")
+    with Service() as service:
+        ended = Command(tmp_path, service)("hello", "-q", "--tools", "prompts:make")
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert f"'prompts' ({Path('prompts', '__init__.py')}" in ended.err.replace(f"{ROOT}{os.sep}", "")
 
 
 def test_what_a_tool_prints_never_reaches_stdout(folder: Path) -> None:
