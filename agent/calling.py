@@ -57,5 +57,6 @@ def _as_tool_input(tool: BaseTool, given: Input) -> Any:
     if not isinstance(given, str):
         return dict(given)
     fields = list(tool.args)
-    # An empty text leaves a field to its default; a plain Tool always takes its one text.
-    return {fields[0]: given} if fields and (given or isinstance(tool, Tool)) else {}
+    # An empty text leaves a field to its default, where it has one.
+    needs_text = isinstance(tool, Tool) or fields[:1] == tool.get_input_schema().schema().get("required")
+    return {fields[0]: given} if fields and (given or needs_text) else {}

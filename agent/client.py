@@ -17,12 +17,14 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
+from agent.call_arguments import written
 from agent.deadline import DeadlinePassed, run_within
 from agent.limits import LimitReached
 from agent.results import StopReason, Usage
-from agent.service_errors import Busy, ModelFailed, Refused, judge, without_reply
+from agent.service_errors import Busy, Garbled, ModelFailed, Refused, judge, without_reply
 
 ATTEMPTS = 3
+ATTEMPTS_GARBLED = 2  # for a reply that was paid for, and cannot be read
 BACKOFF_S = 0.5  # before the second attempt, three times that before the third, each with some jitter
 
 
@@ -59,8 +61,7 @@ class Reply:
             for kind in ("tool_calls", "invalid_tool_calls")
             for call in getattr(self.message, kind, ())
         ]
-        written = json.dumps(calls, ensure_ascii=False, default=str) if calls else ""
-        return "\n".join(part for part in (self.text, written) if part)
+        return "\n".join(part for part in (self.text, written(calls) if calls else "") if part)
 
 
 class Client:
@@ -75,10 +76,11 @@ class Client:
     def ask(self, request: Request, seconds_left: Callable[[], float]) -> Reply:
         """Send a request, up to three times where the service is busy, and return the reply.
 
+        One whose tool calls the caller's own model class stumbles over is asked for once more.
+
         ``seconds_left`` bounds attempts and waits together. Raises ModelFailed, ContextTooLong, LimitReached.
         """
-        failed = 0
-        busy = 0
+        failed = busy = garbled = 0
         while True:
             try:
                 return _read(self._attempt(request, seconds_left()), failed)
@@ -91,6 +93,10 @@ class Client:
                 if busy == ATTEMPTS or wait_s >= seconds_left():
                     raise _counted(error.failure, failed) from None
                 time.sleep(wait_s)
+            except Garbled as error:
+                failed, garbled = failed + 1, garbled + 1
+                if garbled == ATTEMPTS_GARBLED:
+                    raise _counted(error.failure, failed) from None
             except (ModelFailed, LimitReached) as error:
                 raise _counted(error, failed + 1) from None
 
@@ -115,7 +121,7 @@ class Client:
                 raise LimitReached(StopReason.TIME_LIMIT) from None
             raise ModelFailed("model_timeout", seconds=f"{timeout_s:g}") from None
         except BaseException as error:
-            verdict = judge(error)
+            verdict = judge(error, with_tools=bool(request.tools))
             if isinstance(verdict, Refused) and verdict.parameter in refused:
                 verdict = verdict.failure
             raise verdict from None

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from langchain.memory import ConversationBufferWindowMemory
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, FunctionMessage, HumanMessage, ToolMessage
 
 if TYPE_CHECKING:
     from langchain.memory.chat_memory import BaseChatMemory
@@ -40,9 +40,13 @@ class Conversation:
         self._lock = _LOCKS[id(self.memory.chat_memory) // 16 % len(_LOCKS)]
 
     def snapshot(self) -> list[BaseMessage]:
-        """The window as it stands now, as messages; raises whatever the history under it raises."""
+        """The window as it stands now, as messages; raises whatever the history under it raises.
+
+        A caller's memory may hold the tool calls of another agent. They are left out with their results: a
+        window that begins between the two would make every request one that services refuse.
+        """
         with self._lock:
-            return _window(self.memory)
+            return [message for message in _window(self.memory) if not _is_about_a_call(message)]
 
     def add(self, question: str, answer: str) -> None:
         """Save one exchange, whole or not at all, and drop what has left the window."""
@@ -104,6 +108,12 @@ class CallScratchpad:
         if not isinstance(message, ToolMessage) or length <= MAX_OLD_RESULT_CHARS:
             return message
         return message.copy(update={"content": self._say("elided_result", length=length)})
+
+
+def _is_about_a_call(message: BaseMessage) -> bool:
+    asked = message.additional_kwargs.keys() & {"tool_calls", "function_call"}
+    asked_by_name = getattr(message, "tool_calls", ()) or getattr(message, "invalid_tool_calls", ())
+    return isinstance(message, (ToolMessage, FunctionMessage)) or bool(asked or asked_by_name)
 
 
 def _window(memory: ConversationBufferWindowMemory) -> list[BaseMessage]:

@@ -14,6 +14,9 @@ from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, Too
 from langchain_core.outputs import ChatResult
 from langchain_openai import ChatOpenAI
 
+from agent.call_arguments import read_arguments, written
+from agent.results import CallFault
+
 
 class OpenAIModel(ChatOpenAI):
     """A ChatOpenAI whose replies never fail for their tool calls; ``load_model`` returns it."""
@@ -51,12 +54,12 @@ def _with_calls(message: AIMessage, raw: Sequence[Any]) -> AIMessage:
     unsound: list[InvalidToolCall] = []
     for call in raw:
         call_id, name, arguments = _parts(call)
-        parsed = _parsed(arguments)
-        if name and parsed is not None:
-            sound.append(ToolCall(name=name, args=parsed, id=call_id))
+        given = read_arguments(arguments)
+        if name and not isinstance(given, CallFault):
+            sound.append(ToolCall(name=name, args=given, id=call_id))
         else:
-            text = arguments if isinstance(arguments, str) else json.dumps(arguments, default=str)
-            unsound.append(InvalidToolCall(name=name, args=text, id=call_id, error="not a JSON object"))
+            error = "no name" if not name else "the arguments are not a JSON object"
+            unsound.append(InvalidToolCall(name=name, args=written(arguments), id=call_id, error=error))
     kwargs = {**message.additional_kwargs, "tool_calls": list(raw)}
     update = {"additional_kwargs": kwargs, "tool_calls": sound, "invalid_tool_calls": unsound}
     return message.copy(update=update)
@@ -68,15 +71,3 @@ def _parts(call: Any) -> tuple[str | None, str, Any]:
     function = function if isinstance(function, Mapping) else {}
     name, call_id = function.get("name"), call.get("id")
     return str(call_id) if call_id else None, name if isinstance(name, str) else "", function.get("arguments")
-
-
-def _parsed(arguments: Any) -> dict[str, Any] | None:
-    """The arguments as an object; none at all, an empty text and null are an empty one."""
-    if isinstance(arguments, str) and arguments.strip():
-        try:
-            arguments = json.loads(arguments, strict=False)
-        except (ValueError, RecursionError):
-            return None
-    if arguments in (None, "") or (isinstance(arguments, str) and not arguments.strip()):
-        return {}
-    return arguments if isinstance(arguments, dict) else None

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from langchain_core.tools import BaseTool
-from langchain_core.utils.function_calling import convert_to_openai_tool
+from langchain_core.tools import BaseTool, Tool
+from langchain_core.utils.function_calling import convert_to_openai_function
 
 from agent.errors import SettingsError
 from agent.toolspecs import specs_of
@@ -57,23 +57,31 @@ class ToolRegistry:
 
 
 def schema_of(tool: BaseTool) -> dict[str, Any]:
-    """One tool as an OpenAI function schema. A plain Tool takes one text, under LangChain's name for it."""
-    if tool.args_schema is not None:
-        return dict(convert_to_openai_tool(tool))
-    (spec,) = specs_of([tool])
-    parameters = {
-        "type": "object",
-        "properties": {name: {"type": "string"} for name in spec.fields},
-        "required": list(spec.fields) if spec.input_required else [],
-    }
+    """One tool as an OpenAI function schema, with the names and types that its calls are held against."""
+    if tool.args_schema is None and isinstance(tool, Tool):
+        parameters = _one_text(tool)
+    else:
+        schema: Any = tool.get_input_schema()
+        parameters = convert_to_openai_function(schema)["parameters"]
     function = {"name": tool.name, "description": tool.description, "parameters": parameters}
     return {"type": "function", "function": function}
+
+
+def _one_text(tool: Tool) -> dict[str, Any]:
+    """A plain Tool takes one text, under LangChain's name for it."""
+    (spec,) = specs_of([tool])
+    required = list(spec.fields) if spec.input_required else []
+    return {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in spec.fields},
+        "required": required,
+    }
 
 
 def check_native(llm: Any, tools: Iterable[BaseTool]) -> None:
     """Raise SettingsError for tools or a model that native tool calls are not possible with."""
     ToolRegistry(tools)
     try:
-        llm.bind_tools([])
+        llm.bind_tools([]).kwargs  # noqa: B018 - that it can be had is the question
     except (AttributeError, NotImplementedError):
         raise SettingsError(f'{type(llm).__name__} has no native tool calls: use protocol="text"') from None

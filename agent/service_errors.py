@@ -11,6 +11,10 @@ import json
 import math
 import re
 import time
+import traceback
+
+from langchain_core.messages import AIMessage
+from langchain_core.pydantic_v1 import ValidationError
 
 from agent.observing import describe, to_text
 from agent.redaction import redact
@@ -25,6 +29,8 @@ _REFUSES = re.compile(
     r"|(?:cannot|failed to) parse",
     re.IGNORECASE,
 )
+# How services say that they, or their model, have no native tool calls.
+_NO_TOOLS = re.compile(r"\btools?\b.{0,80}(?:support|require)|support.{0,80}\btools?\b", re.IGNORECASE)
 _HTML = re.compile(r"\s*<(?:!doctype html|html|head|body|title|h1)\b", re.IGNORECASE)
 _QUOTED_CHARS = 100  # of a body that cannot be used
 _READ_CHARS = 2000  # enough to find the secrets in what is quoted
@@ -67,6 +73,14 @@ class Busy(Exception):
         self.wait_s = wait_s
 
 
+class Garbled(Exception):
+    """A reply came, and its tool calls cannot be read: worth asking once more; else ``failure``."""
+
+    def __init__(self, failure: ModelFailed) -> None:
+        super().__init__(failure)
+        self.failure = failure
+
+
 class Refused(Exception):
     """The service does not take ``parameter``; once it has been left out before, it is ``failure``."""
 
@@ -76,21 +90,29 @@ class Refused(Exception):
         self.failure = failure
 
 
-def judge(error: BaseException) -> ModelFailed | Busy | Refused:
-    """Say what to make of an exception that came out of a chat model."""
+def judge(error: BaseException, *, with_tools: bool = False) -> ModelFailed | Busy | Garbled | Refused:
+    """Say what to make of an exception that came out of a chat model, ``with_tools`` in its request."""
     if isinstance(error, ModelFailed):
         return error
+    if _is_about_calls(error):
+        return Garbled(ModelFailed("model_calls_unreadable", detail=describe(error)))
     status = _status(error)
     if status is None:
         if _CONNECTION.search(" ".join(kind.__name__ for kind in type(error).__mro__)):
             return Busy(ModelFailed("model_unreachable", detail=_innermost(error)))
         return ModelFailed("model_unreadable", detail=describe(error))
+    return _judge_status(status, error, with_tools)
+
+
+def _judge_status(status: int, error: BaseException, with_tools: bool) -> ModelFailed | Busy | Refused:
     failure = ModelFailed(_name(status), detail=f"status {status}: {_own_words(error)}")
     words = f"{getattr(error, 'code', None) or ''} {error}"
     if status in (400, 413, 422) and _TOO_LONG.search(words):
         return ContextTooLong("model_too_long")
     if status in (400, 422) and (parameter := _refused_parameter(error, words)):
         return Refused(parameter, failure)
+    if with_tools and (status in (400, 422) or _NO_TOOLS.search(words)):
+        return ModelFailed("model_no_tools", **failure.values)
     return Busy(failure, _retry_after(error)) if status in BUSY else failure
 
 
@@ -131,6 +153,17 @@ def _excerpt(body: object) -> str:
     text = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False, default=str)
     line = redact(to_text(" ".join(text[:_READ_CHARS].split())))
     return line if len(line) <= _QUOTED_CHARS else f"{line[:_QUOTED_CHARS]}…"
+
+
+def _is_about_calls(error: BaseException) -> bool:
+    """Whether LangChain stumbled over the tool calls of a reply, as langchain-openai 0.1 does.
+
+    It checks them when it makes its message, or fails in the very functions that read them.
+    """
+    if isinstance(error, ValidationError) and error.model is AIMessage:
+        return any(fault["loc"][0] in ("tool_calls", "invalid_tool_calls") for fault in error.errors())
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and frames[-1].name in ("parse_tool_call", "make_invalid_tool_call")
 
 
 def _status(error: BaseException) -> int | None:

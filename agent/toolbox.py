@@ -20,6 +20,9 @@ from agent.observing import ERROR_PREFIX, clean_output, describe, shorten, to_te
 from agent.results import Action, CallFault, Observation, StopReason
 from prompts import Say
 
+# An unknown tool cannot fail, and a call past the most of one reply is not the tool's fault.
+_NO_STRIKE = frozenset({"unknown_tool", "one_too_many"})
+
 
 class Toolbox:
     """The tools of one run, with its failures and its last calls. One run, one toolbox."""
@@ -53,7 +56,10 @@ class Toolbox:
         again = all(key in self._previous and not seen.ran for key, seen in batch.items())
         self.repeats = self.repeats + 1 if again else 0
         told = tuple(self._told(action, batch[self._key(action)]) for action in actions)
-        self._previous = {key: self._previous[key] if again else seen for key, seen in batch.items()}
+        # A call that was not run again is remembered by what it said when it was.
+        self._previous = {
+            key: seen if seen.ran else self._previous.get(key, seen) for key, seen in batch.items()
+        }
         return told
 
     def check(self) -> None:
@@ -62,13 +68,13 @@ class Toolbox:
             raise LimitReached(StopReason.REPEATED_ACTION)
 
     def _key(self, action: Action) -> str:
-        """Two calls are the same when tool and input are, but for blanks."""
+        """Two calls are the same when tool and input are, but for blanks, and both can be run or neither."""
         text = (
             action.input
             if isinstance(action.input, str)
             else json.dumps(action.input, sort_keys=True, default=str, ensure_ascii=False)
         )
-        return f"{action.tool}[{''.join(text.split())}]"
+        return f"{action.tool}[{''.join(text.split())}]{action.fault.kind if action.fault else ''}"
 
     def _begin(
         self, action: Action, earlier: Observation | None, seconds_left: float
@@ -115,7 +121,7 @@ class Toolbox:
         """One strike per tool and step, however many of its calls failed; only its own success resets."""
         outcomes: dict[str, list[bool]] = {}
         for key, seen in batch.items():
-            if seen.ran or actions[key].fault is not None:
+            if _is_tried(actions[key], seen):
                 outcomes.setdefault(actions[key].tool, []).append(seen.ok)
         for tool, oks in outcomes.items():
             self._strikes[tool] = 0 if any(oks) else self._strikes[tool] + 1
@@ -125,8 +131,12 @@ class Toolbox:
 
     def _told(self, action: Action, seen: Observation) -> Observation:
         """The observation as the model gets it: with the note that the tool has just been switched off."""
-        tried = seen.ran or action.fault is not None
-        if not (tried and action.tool in self._tools and self._is_off(action.tool)):
+        if not (_is_tried(action, seen) and self._is_off(action.tool)):
             return seen
         note = self._say("tool_switched_off", tool=action.tool, failures=self._limits.max_tool_failures)
         return Observation(f"{seen.text}\n{note}", seen.ok, seen.duration_s, seen.ran)
+
+
+def _is_tried(action: Action, seen: Observation) -> bool:
+    """Whether a call counts for or against its tool: it ran, or would have but for its arguments."""
+    return seen.ran or (action.fault is not None and action.fault.kind not in _NO_STRIKE)

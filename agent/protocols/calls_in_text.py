@@ -20,11 +20,14 @@ _NAME_KEYS = ("name", "tool", "tool_name", "function")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input")
 # Qwen and Hermes, Mistral, Llama: whatever stands behind such a mark is meant as a call.
 _MARK = re.compile(
-    r"<\|?(?:tool_calls?|tools|function_calls?|function)\|?>|<function=(?P<name>[\w.-]{1,64})>"
+    r"<\|?(?:tool_calls?|tools|function_calls?|function)\|?>|<function=[\w.-]{1,64}>"
     r"|\[TOOL_CALLS\]|<\|python_tag\|>"
 )
-_BETWEEN = re.compile(r"(?:[\s,;]|```\w*|</?\|?\w+\|?>|<function=[\w.-]+>|\[TOOL_CALLS\])*")
+# What may stand between two calls; the last name in a mark is that of the arguments behind it.
+_BETWEEN = re.compile(r"(?:[\s,;]|```\w*|</?\|?\w+\|?>|<function=(?P<name>[\w.-]{1,64})>|\[TOOL_CALLS\])*")
 _OBJECT_START = re.compile(r"^[ \t]*(?:```\w*[ \t]*\n\s*)?(?=[\[{])", re.MULTILINE)
+_NAMED = re.compile(rf'\[?\s*\{{\s*"(?:{"|".join(_NAME_KEYS)})"\s*:\s*"(?P<name>[^"\n]{{1,64}})"')
+_FENCE_OPENED = re.compile(r"```\w{0,20}\Z")
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -48,33 +51,72 @@ class WrittenCalls:
 def calls_in_text(text: str, tools: Sequence[ToolSpec]) -> WrittenCalls | None:
     """Find the calls in ``text``; None when it holds none and is an answer.
 
-    In a mark any name is a call; a plain JSON object is one only when it names one of our tools.
+    In a mark any name is a call; in plain JSON one of our tools has to be named, unless the text is
+    nothing but calls.
     """
     mark = _MARK.search(text)
     if mark is not None:
-        values = _values(text, mark.end())
-        calls = [RawCall(mark["name"], value) for value in values] if mark["name"] else list(_calls(values))
-        return WrittenCalls(tuple(calls), text[: mark.start()].strip())
-    for _, start in zip(range(MOST_STARTS), _OBJECT_START.finditer(text), strict=False):
-        ours = [call for call in _calls(_values(text, start.end())) if resolve(call.name, tools) is not None]
-        if ours:
-            return WrittenCalls(tuple(ours), text[: start.start()].strip())
+        values, _ = _values(text, mark.start())
+        return WrittenCalls(tuple(_calls(values)), _words_before(text, mark.start()))
+    return _plain_calls(text, tools)
+
+
+def _plain_calls(text: str, tools: Sequence[ToolSpec]) -> WrittenCalls | None:
+    at = 0
+    for _ in range(MOST_STARTS):
+        start = _OBJECT_START.search(text, at)
+        if start is None:
+            return None
+        values, at = _values(text, start.end())
+        calls = tuple(_calls(values))
+        before = _words_before(text, start.start())
+        if any(resolve(call.name, tools) for call in calls):
+            return WrittenCalls(calls, before)
+        if calls and not before and _is_end(text, at) and all(map(_has_arguments, calls)):
+            return WrittenCalls(calls, "")
+        half = None if values else _NAMED.match(text, start.end())
+        if half is not None and resolve(half["name"], tools) is not None:
+            return WrittenCalls((), before)
+        at = max(at, start.end() + 1)
     return None
 
 
-def _values(text: str, at: int) -> Iterator[object]:
-    """The JSON values that stand at ``at``, one after the other, whatever marks are between them."""
-    while True:
-        between = _BETWEEN.match(text, at)
+def _words_before(text: str, at: int) -> str:
+    """What was said before the calls, without the code fence that was opened for them."""
+    return _FENCE_OPENED.sub("", text[:at].rstrip()).strip()
+
+
+def _is_end(text: str, at: int) -> bool:
+    between = _BETWEEN.match(text, at)
+    return between is not None and between.end() == len(text)
+
+
+def _has_arguments(call: RawCall) -> bool:
+    """By name, as in a call: ``{"name": "Lima"}`` alone may be what was asked for."""
+    return isinstance(call.arguments, dict)
+
+
+def _values(text: str, at: int) -> tuple[list[tuple[str, object]], int]:
+    """The JSON values from ``at`` on, whatever marks are between them, and where the last of them ends.
+
+    Each comes with the name that ``<function=Name>`` gave it, or an empty one.
+    """
+    values: list[tuple[str, object]] = []
+    while between := _BETWEEN.match(text, at):
         try:
-            value, at = _DECODER.raw_decode(text, between.end() if between else at)
+            value, end = _DECODER.raw_decode(text, between.end())
         except (ValueError, RecursionError):
-            return
-        yield value
+            break
+        values.append((between["name"] or "", value))
+        at = end
+    return values, at
 
 
-def _calls(values: Iterator[object]) -> Iterator[RawCall]:
-    for value in values:
+def _calls(values: Sequence[tuple[str, object]]) -> Iterator[RawCall]:
+    for name, value in values:
+        if name:
+            yield RawCall(name, value)
+            continue
         inside = value.get("tool_calls", value) if isinstance(value, dict) else value
         for each in inside if isinstance(inside, list) else [inside]:
             call = _call(each)
@@ -83,11 +125,11 @@ def _calls(values: Iterator[object]) -> Iterator[RawCall]:
 
 
 def _call(value: object) -> RawCall | None:
-    """``{"name": ..., "arguments": ...}``, also inside ``{"function": {...}}``."""
+    """``{"name": ..., "arguments": ...}``, also inside ``{"function": {...}}``, or nothing but a name."""
     if not isinstance(value, dict):
         return None
     inside = value.get("function")
     call: dict[str, object] = inside if isinstance(inside, dict) else value
     name = next((call[key] for key in _NAME_KEYS if key in call), None)
-    given = [call[key] for key in _ARGUMENT_KEYS if key in call]
+    given = [call[key] for key in _ARGUMENT_KEYS if key in call] or ([None] if len(call) == 1 else [])
     return RawCall(name, given[0]) if isinstance(name, str) and given else None

@@ -38,7 +38,7 @@ def worked_calls(specs: Sequence[ToolSpec], language: Language) -> tuple[BaseMes
         if isinstance(decision, Act):
             (action,) = decision.actions
             arguments = {fields[action.tool]: action.input} if action.input else {}
-            call = ToolCall(name=action.tool, args=arguments, id=f"example_{len(messages)}")
+            call = ToolCall(name=action.tool, args=arguments, id=f"example{len(messages):02}")
             messages.append(AIMessage(content=decision.thought, tool_calls=[call]))
         elif isinstance(decision, Finish):
             messages.append(AIMessage(content=decision.answer))

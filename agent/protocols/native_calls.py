@@ -9,22 +9,22 @@ missing or repeated ids get new ones.
 
 from __future__ import annotations
 
-import json
+import itertools
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from typing import Any
+from dataclasses import replace
 
 from langchain_core.messages import AIMessage, ToolCall
 
+from agent.call_arguments import MAX_QUOTED_CHARS, read_arguments, written
 from agent.protocols.calls import resolve
 from agent.protocols.calls_in_text import RawCall, calls_in_text
-from agent.protocols.decisions import Act, Decision, Finish, Malformed, ToolSpec
+from agent.protocols.decisions import Act, Decision, Fault, Finish, Malformed, ToolSpec
 from agent.protocols.labels import visible
 from agent.results import Action, CallFault
 
 MAX_CALLS = 32  # that are run for one reply: each takes a thread
-MAX_QUOTED_CHARS = 300
+MAX_NAME_CHARS = 60  # of a tool that there is not
 _NO_NAME = "unknown"
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]+")
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -52,13 +52,15 @@ def read_message(
     """
     shown = visible(text).strip()
     calls = list(native_calls(message))
-    if not calls and (written := calls_in_text(shown, tools)) is not None:
-        calls, shown = list(written.calls), written.before
-        if not calls:
-            return Malformed("bad_call", kept=AIMessage(content=text[:MAX_QUOTED_CHARS]))
+    if not calls and (found := calls_in_text(shown, tools)) is not None:
+        if not found.calls:
+            fault: Fault = "cut" if cut else "bad_call"
+            return Malformed(fault, thought=found.before, kept=_words(shown[:MAX_QUOTED_CHARS]))
+        calls, shown = list(found.calls), found.before
     if not calls:
         return _answer(shown, cut=cut)
-    actions = tuple(_actions(_with_own_ids(calls, used_ids), tools))
+    calls = list(_with_own_ids(calls, used_ids))
+    actions = tuple(_actions(calls, tools))
     kept = _kept(message, shown, calls, actions)
     if cut:
         return Malformed("cut", thought=shown, kept=kept)
@@ -69,62 +71,65 @@ def read_message(
 
 def _answer(shown: str, *, cut: bool) -> Decision:
     if cut:
-        return Malformed("cut", kept=AIMessage(content=shown[:MAX_QUOTED_CHARS]))
-    return (
-        Finish(shown, kept=AIMessage(content=shown))
-        if shown
-        else Malformed("empty", kept=AIMessage(content=""))
-    )
+        return Malformed("cut", kept=_words(shown[:MAX_QUOTED_CHARS]))
+    return Finish(shown, kept=_words(shown)) if shown else Malformed("empty", kept=_words(""))
+
+
+def _words(text: str) -> AIMessage:
+    return AIMessage(content=text)
 
 
 def native_calls(message: AIMessage) -> Iterator[RawCall]:
     """Every call of a message, in the order in which they came, also those that LangChain cannot read."""
     read = [*message.tool_calls, *message.invalid_tool_calls]
     raw = message.additional_kwargs.get("tool_calls")
-    if isinstance(raw, list) and len(raw) >= len(read):
+    if isinstance(raw, list) and len(raw) >= len(read) and any(map(_function, raw)):
         # LangChain keeps the two kinds apart, and so loses their order.
-        yield from (_raw_call(call) for call in raw)
+        for call in raw:
+            given = _function(call)
+            yield _raw_call(given.get("name"), given.get("arguments"), _members(call).get("id"))
     else:
-        yield from (RawCall(str(call["name"] or ""), call["args"], call["id"] or "") for call in read)
+        for each in read:
+            yield _raw_call(each["name"], each["args"], each["id"])
 
 
-def _raw_call(call: Any) -> RawCall:
-    call = call if isinstance(call, Mapping) else {}
-    function = call.get("function")
-    function = function if isinstance(function, Mapping) else {}
-    return RawCall(str(function.get("name") or ""), function.get("arguments"), str(call.get("id") or ""))
+def _function(call: object) -> Mapping[str, object]:
+    return _members(_members(call).get("function"))
+
+
+def _members(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _raw_call(name: object, arguments: object, call_id: object) -> RawCall:
+    return RawCall(written(name or ""), arguments, written(call_id or "").strip())
 
 
 def _with_own_ids(calls: Sequence[RawCall], used_ids: Set[str]) -> Iterator[RawCall]:
     """Give an id to each call that has none, or one that stands for another call."""
-    taken = Counter(call.call_id for call in calls)
-    given: set[str] = set()
-    number = len(used_ids)
+    taken = {*used_ids, *(call.call_id for call in calls)}
+    # Nine letters and digits: the one form that every service takes, Mistral's included.
+    own_ids = (each for number in itertools.count(1) if (each := f"call{number:05}") not in taken)
+    given = set(used_ids)
     for call in calls:
-        call_id = call.call_id
-        while not call_id or call_id in used_ids or call_id in given:
-            number += 1
-            call_id = f"call_{number}" if f"call_{number}" not in taken else ""
+        call_id = call.call_id if call.call_id and call.call_id not in given else next(own_ids)
         given.add(call_id)
-        yield RawCall(call.name, call.arguments, call_id)
+        yield replace(call, call_id=call_id)
 
 
-def _actions(calls: Iterator[RawCall], tools: Sequence[ToolSpec]) -> Iterator[Action]:
+def _actions(calls: Sequence[RawCall], tools: Sequence[ToolSpec]) -> Iterator[Action]:
     for number, call in enumerate(calls):
         tool = resolve(call.name, tools)
-        given = _parsed(call.arguments)
+        given = read_arguments(call.arguments)
         if tool is None:
-            fault = CallFault("unknown_tool", {"name": call.name[:MAX_QUOTED_CHARS]})
-            yield Action(call.name, _shown(call.arguments), call.call_id, fault)
+            name = call.name[:MAX_NAME_CHARS]
+            fault = CallFault("unknown_tool", {"name": name})
+            yield Action(name, written(call.arguments), call.call_id, fault)
         elif number >= MAX_CALLS:
-            yield Action(
-                tool.name,
-                _shown(call.arguments),
-                call.call_id,
-                CallFault("one_too_many", {"most": str(MAX_CALLS)}),
-            )
+            fault = CallFault("one_too_many", {"most": str(MAX_CALLS)})
+            yield Action(tool.name, written(call.arguments), call.call_id, fault)
         elif isinstance(given, CallFault):
-            yield Action(tool.name, _shown(call.arguments), call.call_id, given)
+            yield Action(tool.name, written(call.arguments), call.call_id, given)
         else:
             yield _action(tool, given, call.call_id)
 
@@ -136,21 +141,6 @@ def _action(tool: ToolSpec, arguments: Mapping[str, object], call_id: str) -> Ac
         return Action(tool.name, given, call_id, fault)
     (value,) = given.values() or ("",)
     return Action(tool.name, str(value), call_id)
-
-
-def _parsed(arguments: object) -> dict[str, object] | CallFault:
-    """The arguments by name. Nothing, an empty text and null all mean that there are none."""
-    value = arguments
-    if isinstance(arguments, str):
-        try:
-            value = json.loads(arguments, strict=False) if arguments.strip() else None
-        except (ValueError, RecursionError) as error:
-            return CallFault("not_json", {"detail": str(error)[:MAX_QUOTED_CHARS]})
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        return CallFault("not_an_object", {"detail": _shown(value)[:MAX_QUOTED_CHARS]})
-    return value
 
 
 def _misfit(tool: ToolSpec, given: Mapping[str, object]) -> CallFault | None:
@@ -186,22 +176,17 @@ def _kept(message: AIMessage, shown: str, calls: Sequence[RawCall], actions: Seq
     ]
     if message.tool_calls == stored and message.content == shown and not message.invalid_tool_calls:
         return message
+    calls_as_they_came = ("tool_calls", "function_call")
     rest = {
-        key: value
-        for key, value in message.additional_kwargs.items()
-        if key not in ("tool_calls", "function_call")
+        name: value for name, value in message.additional_kwargs.items() if name not in calls_as_they_came
     }
     return AIMessage(content=shown, tool_calls=stored, additional_kwargs=rest)
 
 
 def _object(arguments: object) -> dict[str, object]:
-    parsed = _parsed(arguments)
-    return {} if isinstance(parsed, CallFault) else parsed
+    given = read_arguments(arguments)
+    return {} if isinstance(given, CallFault) else given
 
 
 def _legal(name: str) -> str:
     return _ILLEGAL.sub("_", name)[:64].strip("_") or _NO_NAME
-
-
-def _shown(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)

@@ -51,7 +51,7 @@ class ToolCallsProtocol:
         text = self._say("tools_system" if specs else "tools_system_no_tools")
         text = f"{text}\n\n{instructions.strip()}" if instructions.strip() else text
         self._head = (SystemMessage(content=text), *(worked_calls(specs, language) if examples else ()))
-        self._ids: set[str] = set()
+        self._ids = {call["id"] for message in self._head for call in getattr(message, "tool_calls", ())}
 
     @property
     def head(self) -> Request:
@@ -97,7 +97,7 @@ class ToolCallsProtocol:
 
     def _add(self, message: AIMessage, texts: Sequence[str]) -> None:
         calls = message.tool_calls
-        self._ids |= {str(call["id"]) for call in calls}
+        self._ids |= {call["id"] for call in calls}
         if not calls:
             message = AIMessage(content=message.content or self._say("no_reply"))
             self._scratchpad.add(message, [HumanMessage(content=texts[0])])
