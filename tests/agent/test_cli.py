@@ -50,7 +50,9 @@ def test_json_is_one_object_with_the_whole_run(tmp_path: Path) -> None:
     assert "二十" in ended.out
     assert (run["schema_version"], run["stop_reason"], run["ok"]) == (1, "final_answer", True)
     assert run["answer"] == "二十\x1b[31m度"
-    assert run["steps"][0]["actions"] == [{"tool": "Calculator", "input": "23*47", "call_id": ""}]
+    assert run["steps"][0]["actions"] == [
+        {"tool": "Calculator", "input": "23*47", "call_id": "", "fault": None}
+    ]
     assert run["steps"][0]["observations"][0]["text"] == "1081"
     assert run["usage"]["requests"] == 2
     assert "Step 1" in ended.err
