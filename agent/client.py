@@ -157,14 +157,14 @@ def _read(message: BaseMessage | str, failed: int) -> Reply:
         completion_tokens=_count(counts.get("completion_tokens")),
         retries=failed,
     )
-    return Reply(_text(message.content), str(metadata.get("finish_reason") or ""), usage, message)
+    return Reply(text_of(message.content), str(metadata.get("finish_reason") or ""), usage, message)
 
 
 def _count(value: object) -> int | None:
     return value if isinstance(value, int) and value >= 0 else None
 
 
-def _text(content: object) -> str:
+def text_of(content: object) -> str:
     """Some services send a list of blocks in place of a text; half a character, cut in two, is replaced."""
     if isinstance(content, list):
         parts = (block if isinstance(block, str) else block.get("text") or "" for block in content)
