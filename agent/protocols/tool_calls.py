@@ -90,8 +90,11 @@ class ToolCallsProtocol:
         """Tell the model what was wrong with its reply; returns what it is told."""
         values = {"detail": fault.detail} if fault.fault == "unknown_tool" else {}
         problem = self._say(f"call_fault_{fault.fault}", **values)
-        tools = ", ".join(spec.name for spec in self._specs) or self._say("no_tools")
-        correction = self._say("call_correction", problem=problem, tools=tools)
+        if self._specs:
+            tools = ", ".join(spec.name for spec in self._specs)
+            correction = self._say("call_correction", problem=problem, tools=tools)
+        else:
+            correction = self._say("call_correction_no_tools", problem=problem)
         self._add(fault.kept, [correction] * max(len(fault.kept.tool_calls), 1))
         return correction
 
