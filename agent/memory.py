@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from itertools import dropwhile
 from typing import TYPE_CHECKING, Any
 
 from langchain.memory import ConversationBufferWindowMemory
@@ -42,11 +43,12 @@ class Conversation:
     def snapshot(self) -> list[BaseMessage]:
         """The window as it stands now, as messages; raises whatever the history under it raises.
 
-        A caller's memory may hold the tool calls of another agent. They are left out with their results: a
-        window that begins between the two would make every request one that services refuse.
+        A caller's memory may hold the tool calls of another agent, and its window may begin anywhere among
+        them. Calls and results are left out, and an answer without its question: services refuse orphans.
         """
         with self._lock:
-            return [message for message in _window(self.memory) if not _is_about_a_call(message)]
+            words = [message for message in _window(self.memory) if not _is_about_a_call(message)]
+        return list(dropwhile(lambda message: isinstance(message, AIMessage), words))
 
     def add(self, question: str, answer: str) -> None:
         """Save one exchange, whole or not at all, and drop what has left the window."""
