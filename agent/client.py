@@ -21,7 +21,7 @@ from agent.call_arguments import written
 from agent.deadline import DeadlinePassed, run_within
 from agent.limits import LimitReached
 from agent.results import StopReason, Usage
-from agent.service_errors import Busy, Garbled, ModelFailed, Refused, judge, without_reply
+from agent.service_errors import Busy, Garbled, ModelFailed, Refused, judge, timed_out, without_reply
 
 ATTEMPTS = 3
 ATTEMPTS_GARBLED = 2  # for a reply that was paid for, and cannot be read
@@ -108,6 +108,7 @@ class Client:
         refused = frozenset(self._refused)
         options = self._options(request, refused)
         config: Any = {"callbacks": self._callbacks}
+        started = time.monotonic()
         try:
             return run_within(
                 timeout_s,
@@ -117,14 +118,21 @@ class Client:
         except KeyboardInterrupt:
             raise
         except DeadlinePassed:
-            if seconds_left <= self._timeout_s:
-                raise LimitReached(StopReason.TIME_LIMIT) from None
-            raise ModelFailed("model_timeout", seconds=f"{timeout_s:g}") from None
+            raise self._out_of_time(seconds_left) from None
         except BaseException as error:
+            # The client's own timeout has the same length: where it comes first, that is no reason to retry.
+            if timed_out(error) and time.monotonic() - started >= timeout_s:
+                raise self._out_of_time(seconds_left) from None
             verdict = judge(error, with_tools=bool(request.tools))
             if isinstance(verdict, Refused) and verdict.parameter in refused:
                 verdict = verdict.failure
             raise verdict from None
+
+    def _out_of_time(self, seconds_left: float) -> LimitReached | ModelFailed:
+        """Whose time was over: the run's, or that of one request."""
+        if seconds_left <= self._timeout_s:
+            return LimitReached(StopReason.TIME_LIMIT)
+        return ModelFailed("model_timeout", seconds=f"{self._timeout_s:g}")
 
     def _options(self, request: Request, refused: Set[str]) -> dict[str, Any]:
         """The keyword arguments of this request, without what the service has refused before."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
+import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
@@ -43,10 +44,9 @@ class Call(Generic[T]):
 
     def result(self, timeout_s: float) -> T:
         """Return what the function returned, or raise what it raised; DeadlinePassed after ``timeout_s``."""
-        left = timeout_s
-        while not self._done.wait(min(max(left, 0), SLICE_S)):
-            left -= SLICE_S
-            if left <= 0:
+        end = time.monotonic() + timeout_s
+        while not self._done.wait(min(max(end - time.monotonic(), 0), SLICE_S)):
+            if time.monotonic() >= end:
                 raise DeadlinePassed
         if self._error is not None:
             raise self._error

@@ -116,6 +116,11 @@ def _judge_status(status: int, error: BaseException, with_tools: bool) -> ModelF
     return Busy(failure, _retry_after(error)) if status in BUSY else failure
 
 
+def timed_out(error: BaseException) -> bool:
+    """Whether it was the client that gave up waiting; a service's own timeout comes with a status."""
+    return _status(error) is None and any("Timeout" in kind.__name__ for kind in type(error).__mro__)
+
+
 def without_reply(body: object) -> ModelFailed | None:
     """What to say of what came with status 200, where there is no reply in it; None where there may be one.
 

@@ -264,6 +264,19 @@ def test_the_deadline_is_for_the_whole_call(reply: playing.Reply) -> None:
         assert len(service.requests) == 1
 
 
+@pytest.mark.parametrize(("left_s", "raised"), [(60.0, ModelFailed), (0.2, LimitReached)])
+def test_a_client_that_gives_up_first_is_not_asked_again(
+    monkeypatch: pytest.MonkeyPatch, left_s: float, raised: type[Exception]
+) -> None:
+    """Its timeout has the same length as the deadline, and either may come first."""
+    monkeypatch.setenv("AGENT_MODEL_TIMEOUT_S", "0.2")
+    monkeypatch.setattr("agent.client.run_within", lambda timeout_s, call, name: call())
+    with Service(chain([playing.never], repeat("late"))) as service:
+        with pytest.raises(raised):
+            ask(service, timeout_s=0.2, left_s=left_s)
+        assert len(service.requests) == 1
+
+
 def test_the_time_of_the_run_ends_a_call_as_a_limit() -> None:
     with Service([playing.never]) as service:
         with pytest.raises(LimitReached) as caught:
