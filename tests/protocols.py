@@ -73,11 +73,6 @@ def calling(*calls: tuple[str, Any], ids: Sequence[str] = (), content: str = "")
     )
 
 
-def wire_call(arguments: Any, name: str = "Calculator", call_id: str | None = "a") -> dict[str, Any]:
-    """A native tool call as a service sends it."""
-    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
-
-
 def results(request: Sequence[BaseMessage]) -> dict[str, str]:
     """The tool messages of a request, by the id that each answers."""
     return {

@@ -125,6 +125,18 @@ def completion(content: object, *, usage: bool = True, **fields: object) -> Repl
     return raw_completion([choice], usage=_usage(str(content)) if usage else None)
 
 
+def tool_calls(*calls: object, content: object = None, **fields: object) -> Reply:
+    """A chat completion that calls tools, each call as it goes over the wire; see ``wire_call``."""
+    message = {"role": "assistant", "content": content, "tool_calls": list(calls)}
+    choice = {"index": 0, "finish_reason": "tool_calls", "message": message, **fields}
+    return raw_completion([choice], usage=_usage(json.dumps(calls)))
+
+
+def wire_call(arguments: object, name: str = "Calculator", call_id: str = "a") -> dict[str, Any]:
+    """A call of a function, as a service writes it; ``arguments`` of the right kind are a text."""
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
 def raw_completion(choices: object, *, usage: object = None) -> Reply:
     """A chat completion with these choices, for example none."""
     body = {"id": "1", "object": "chat.completion", "created": int(time.time()), "model": "scripted"}
