@@ -18,6 +18,15 @@ from tests.scripted import contents, failing, kinds, play, probe
 pytestmark = pytest.mark.parametrize("dialect", DIALECTS, ids=[each.protocol for each in DIALECTS])
 
 
+class TooLong(Exception):
+    """How a service says that a request is longer than its model's context."""
+
+    status_code = 400
+
+    def __init__(self) -> None:
+        super().__init__("This model's maximum context length is 8192 tokens.")
+
+
 @pytest.fixture
 def released() -> Iterator[threading.Event]:
     """What a hung tool or model waits for; set at the end, so that no thread is left behind."""
@@ -81,13 +90,14 @@ def test_at_cap_error_ends_without_another_request(dialect: Dialect) -> None:
     assert (result.error or "").endswith("4")
 
 
-@pytest.mark.parametrize("failure", [RuntimeError("out of order"), SystemExit(3), ""])
+@pytest.mark.parametrize("failure", [RuntimeError("out of order"), TooLong(), SystemExit(3), ""])
 def test_a_forced_request_that_fails_leaves_the_last_observation_as_the_error(
     dialect: Dialect, failure: object
 ) -> None:
     result, _ = dialect.play(dialect.call("3*7"), failure, limits=Limits(max_iterations=1))
 
-    assert (result.answer, result.forced) == (None, False)
+    assert (result.answer, result.stop_reason, result.forced) == (None, StopReason.MAX_ITERATIONS, False)
+    assert "max_iterations" in (result.error or "")
     assert (result.error or "").endswith("21")
 
 
@@ -222,15 +232,6 @@ def test_whatever_a_model_raises_ends_in_a_result(dialect: Dialect, error: BaseE
     assert (result.answer, result.stop_reason) == (None, StopReason.MODEL_ERROR)
     assert type(error).__name__ in (result.error or "")
     assert (result.usage.requests, result.usage.retries) == (1, 1)
-
-
-class TooLong(Exception):
-    """How a service says that a request is longer than its model's context."""
-
-    status_code = 400
-
-    def __init__(self) -> None:
-        super().__init__("This model's maximum context length is 8192 tokens.")
 
 
 def test_a_request_too_long_is_asked_once_more_with_the_last_two_steps(dialect: Dialect) -> None:

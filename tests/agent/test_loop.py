@@ -54,25 +54,6 @@ def test_past_the_window_the_oldest_step_goes_and_the_question_stays() -> None:
     assert contents(eighth)[3::2] == [f"Observation: Calculator[{n}] = {n}" for n in range(3, 8)]
 
 
-def test_a_conversation_sends_its_last_five_exchanges_between_system_message_and_question() -> None:
-    model = ScriptedModel(replies=[f"Final Answer: answer {turn}" for turn in range(1, 9)])
-    agent = Agent(llm=model)
-    for turn in range(1, 9):
-        agent.run(f"question {turn}")
-
-    eighth = model.requests[7]
-    assert kinds(eighth) == ["system", *["human", "ai"] * 5, "human"]
-    expected = [text for turn in range(3, 8) for text in (f"question {turn}", f"answer {turn}")]
-    assert contents(eighth)[1:] == [*expected, "question 8"]
-
-
-def test_requests_only_grow_at_their_end_while_the_window_holds() -> None:
-    _, model = play(*actions(*SIX_SUMS[:5]), DONE)
-
-    for earlier, later in zip(model.requests, model.requests[1:], strict=False):
-        assert later[: len(earlier)] == earlier
-
-
 def test_an_invented_observation_is_not_believed_and_never_goes_back() -> None:
     invented = "Action: Calculator[2123*210512]\nObservation: 467891963859\nFinal Answer: 467891963859"
     # As a message of its own, past every stop sequence: some services ignore them.
@@ -111,39 +92,10 @@ def test_the_forced_request_carries_every_step_and_asks_in_the_last_message() ->
     assert "Final Answer:" in contents(last)[-1]
 
 
-def test_an_action_in_the_forced_reply_is_not_run() -> None:
-    asked: list[str] = []
-    tool = probe(lambda given: asked.append(given) or f"got {given}")
-    replies = actions("one", "two", tool="Probe")
-    result, _ = play(*replies, tools=[tool], limits=Limits(max_iterations=1))
-
-    assert asked == ["one"]
-    assert (result.answer, result.stop_reason, result.forced) == (None, StopReason.MAX_ITERATIONS, False)
-    assert "got one" in (result.error or "")
-
-
 def test_prose_is_taken_from_the_forced_reply() -> None:
     result, _ = play(*actions(1), "I would say four.", limits=Limits(max_iterations=1))
 
     assert (result.answer, result.forced) == ("I would say four.", True)
-
-
-@pytest.mark.parametrize("failure", [RuntimeError("out of order"), TooLong(), SystemExit(3), ""])
-def test_a_forced_request_that_fails_leaves_the_last_observation_as_the_error(failure: object) -> None:
-    result, _ = play(*actions("3*7"), failure, limits=Limits(max_iterations=1))
-
-    assert (result.answer, result.stop_reason, result.forced) == (None, StopReason.MAX_ITERATIONS, False)
-    assert "21" in (result.error or "")
-    assert "max_iterations" in (result.error or "")
-
-
-def test_at_cap_error_ends_without_another_request() -> None:
-    result, model = play(*actions(*SIX_SUMS), limits=Limits(at_cap="error"))
-
-    assert len(model.requests) == 6
-    assert (result.answer, result.stop_reason) == (None, StopReason.MAX_ITERATIONS)
-    assert "stopped after 6 steps" in (result.error or "")
-    assert "12" in (result.error or "")
 
 
 def test_the_last_observation_in_an_error_is_what_a_tool_said_not_what_the_model_was_told_of_it() -> None:
