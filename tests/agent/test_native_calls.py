@@ -113,6 +113,7 @@ def test_arguments_that_fit(name: str, arguments: Any, given: object) -> None:
         ("Convert", {"amount": float("nan")}, "not_json", "nan"),
         ("Convert", {"amount": {1, 2}}, "not_json", "{1, 2}"),
         ("Calculator", '{"expression": ' + "[" * 5000 + "]" * 5000 + "}", "not_json", ""),
+        ("Calculator", '{"expression": ' + "[" * 40 + "]" * 40 + "}", "not_json", "nested"),
         ("Calculator", '{"expression": ' + "[" * 900 + "]" * 900 + "}", "not_json", ""),
         ("Calculator", '["a"]', "not_an_object", '["a"]'),
         ("Calculator", ["a"], "not_an_object", '["a"]'),
