@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, ToolMessage
 
 from agent import RunResult
 from agent.testing import ScriptedModel
@@ -73,6 +73,11 @@ def calling(*calls: tuple[str, Any], ids: Sequence[str] = (), content: str = "")
     )
 
 
+def broken(name: str, arguments: str, call_id: str) -> InvalidToolCall:
+    """A native tool call that LangChain could not read."""
+    return InvalidToolCall(name=name, args=arguments, id=call_id, error="no JSON")
+
+
 def results(request: Sequence[BaseMessage]) -> dict[str, str]:
     """The tool messages of a request, by the id that each answers."""
     return {
@@ -85,4 +90,5 @@ def told(model: ScriptedModel, request: int = -1) -> str:
     return contents(model.requests[request])[-1]
 
 
-DIALECTS = [Dialect("text", 6), Dialect("tools", 8)]
+TEXT, TOOLS = Dialect("text", 6), Dialect("tools", 8)
+DIALECTS = [TEXT, TOOLS]
