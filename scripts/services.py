@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 CHARS_PER_TOKEN = 4  # so that usage is a fixed function of the texts
-WAIT_S = 60.0  # for a request that a test expects; only a failing test waits as long
+WAIT_S = 60.0  # for a request that is expected; only a failing test waits as long
 
 
 class Service:
@@ -123,6 +123,18 @@ def completion(content: object, *, usage: bool = True, **fields: object) -> Repl
     message = {"role": "assistant", "content": content}
     choice = {"index": 0, "finish_reason": "stop", "message": message, **fields}
     return raw_completion([choice], usage=_usage(str(content)) if usage else None)
+
+
+def tool_calls(*calls: object, content: object = None, **fields: object) -> Reply:
+    """A chat completion that calls tools, each call as it goes over the wire; see ``wire_call``."""
+    message = {"role": "assistant", "content": content, "tool_calls": list(calls)}
+    choice = {"index": 0, "finish_reason": "tool_calls", "message": message, **fields}
+    return raw_completion([choice], usage=_usage(json.dumps(calls)))
+
+
+def wire_call(arguments: object, name: str = "Calculator", call_id: str = "a") -> dict[str, Any]:
+    """A call of a function, as a service writes it; ``arguments`` of the right kind are a text."""
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def raw_completion(choices: object, *, usage: object = None) -> Reply:

@@ -150,8 +150,7 @@ def choice(
 
 def with_arguments(arguments: object) -> services.Reply:
     """A completion with one tool call whose arguments are these, whatever their type."""
-    function = {"name": "Calculator", "arguments": arguments}
-    return choice(None, [{"id": "call_1", "type": "function", "function": function}])
+    return services.tool_calls(services.wire_call(arguments))
 
 
 def native_call(name: str, expression: str, call_id: str) -> dict[str, Any]:
@@ -160,8 +159,7 @@ def native_call(name: str, expression: str, call_id: str) -> dict[str, Any]:
 
 
 def _as_sent(call: Any) -> dict[str, Any]:
-    function = {"name": call["name"], "arguments": json.dumps(call["args"])}
-    return {"id": call["id"], "type": "function", "function": function}
+    return services.wire_call(json.dumps(call["args"]), call["name"], call["id"])
 
 
 def _action(tool: str, given: str, form: str) -> str:

@@ -7,7 +7,8 @@ from functools import partial
 
 from scripts.fault_matrix.demands import answers, runs, runs_at_most, told
 from scripts.fault_matrix.fault import Contract, Demand, Fault
-from scripts.fault_matrix.turns import Call, Calls, choice, with_arguments
+from scripts.fault_matrix.turns import Call, Calls, with_arguments
+from scripts.services import tool_calls, wire_call
 
 _call = partial(
     Fault,
@@ -18,13 +19,6 @@ _call = partial(
 )
 _ANSWERED = ("answered",)
 _REPAIRED = (answers("4"), runs(1))
-
-
-def _together(*functions: tuple[str, str]) -> object:
-    return choice(None, [
-        {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": arguments}}
-        for number, (name, arguments) in enumerate(functions)
-    ])  # fmt: skip
 
 
 def _each_id_once(sent: Sequence[str]) -> bool:
@@ -78,7 +72,11 @@ CALLS = (
     ),
     _call(
         "an unknown tool beside a good call",
-        first=(_together(("Search", '{"q": "x"}'), ("Calculator", '{"expression": "2+2"}')),),
+        first=(
+            tool_calls(
+                wire_call('{"q": "x"}', "Search", "a"), wire_call('{"expression": "2+2"}', call_id="b")
+            ),
+        ),
         contract=Contract(_ANSWERED, 2, 0.0, [*_REPAIRED, told("no tool named", "not a valid tool")]),
     ),
     _call(
