@@ -15,6 +15,7 @@ from agent.protocols.calls import resolve
 from agent.protocols.decisions import ToolSpec
 
 MOST_STARTS = 64  # places where an object may begin that are tried, so that no text is read over and over
+MOST_VALUES = 256  # that are read from there on: no reply means so many calls
 
 _NAME_KEYS = ("name", "tool", "tool_name", "function")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input")
@@ -102,7 +103,7 @@ def _values(text: str, at: int) -> tuple[list[tuple[str, object]], int]:
     Each comes with the name that ``<function=Name>`` gave it, or an empty one.
     """
     values: list[tuple[str, object]] = []
-    while between := _BETWEEN.match(text, at):
+    while len(values) < MOST_VALUES and (between := _BETWEEN.match(text, at)):
         try:
             value, end = _DECODER.raw_decode(text, between.end())
         except (ValueError, RecursionError):
