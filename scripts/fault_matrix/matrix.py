@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -102,10 +103,13 @@ def surroundings() -> Iterator[None]:
     logging.getLogger("agent").addHandler(handler)
     os.environ.update(SURROUNDINGS)
     for name in list(os.environ):
-        if name.upper().endswith("_PROXY") and name != "NO_PROXY":
+        if (name.upper().endswith("_PROXY") and name != "NO_PROXY") or name == "SSL_CERT_FILE":
             del os.environ[name]
     try:
-        yield
+        # Nothing here speaks TLS, and reading all certificates for each client takes most of its time.
+        with tempfile.TemporaryDirectory() as no_certificates:
+            os.environ["SSL_CERT_DIR"] = no_certificates
+            yield
     finally:
         logging.getLogger("agent").removeHandler(handler)
         os.environ.clear()
