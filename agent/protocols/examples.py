@@ -28,8 +28,14 @@ def worked_examples(specs: Sequence[ToolSpec], language: Language) -> tuple[Base
     return tuple(message for block in blocks for message in _turns(block))
 
 
-def worked_calls(specs: Sequence[ToolSpec], language: Language) -> tuple[BaseMessage, ...]:
-    """The same examples with native tool calls: an action becomes a call, its observation a tool message."""
+def worked_calls(
+    specs: Sequence[ToolSpec], language: Language, *, in_words: bool = False
+) -> tuple[BaseMessage, ...]:
+    """The same examples with native tool calls: an action becomes a call, its observation a tool message.
+
+    ``in_words``: calls will be put into words, and then an answer needs its label beside them.
+    """
+    label = "Final Answer: " if in_words else ""
     fields = {spec.name: spec.fields[0] for spec in specs if len(spec.fields) == 1}
     messages: list[BaseMessage] = []
     for turn in worked_examples(specs, language):
@@ -39,15 +45,19 @@ def worked_calls(specs: Sequence[ToolSpec], language: Language) -> tuple[BaseMes
             (action,) = decision.actions
             arguments = {fields[action.tool]: action.input} if action.input else {}
             call = ToolCall(name=action.tool, args=arguments, id=f"example{len(messages):02}")
-            messages.append(AIMessage(content=decision.thought, tool_calls=[call]))
+            messages.append(AIMessage(content=_thought(decision), tool_calls=[call]))
         elif isinstance(decision, Finish):
-            messages.append(AIMessage(content=decision.answer))
+            messages.append(AIMessage(content=f"{_thought(decision)}{label}{decision.answer}"))
         elif isinstance(messages[-1:] and messages[-1], AIMessage) and messages[-1].tool_calls:
             result = text.partition(" = ")[2]
             messages.append(ToolMessage(content=result, tool_call_id=str(messages[-1].tool_calls[0]["id"])))
         else:
             messages.append(turn)
     return tuple(messages)
+
+
+def _thought(decision: Act | Finish) -> str:
+    return f"Thought: {decision.thought}\n" if decision.thought else ""
 
 
 @functools.cache

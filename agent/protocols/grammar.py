@@ -1,8 +1,8 @@
-"""The text protocol as a GBNF grammar, for servers that run llama.cpp.
+"""Both protocols as GBNF grammars, for servers that run llama.cpp.
 
-Under it a small model cannot write a malformed action: each call has a name that exists and an argument
-that closes. What the grammar lets through, `read_reply` reads. GBNF is described in llama.cpp's
-`grammars/README.md`.
+Under them a small model cannot write a malformed action: each call has a name that exists and an argument
+that closes. What a grammar lets through, `read_reply` or `read_message` reads. GBNF is described in
+llama.cpp's `grammars/README.md`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ thought ::= "Thought: " [^ \n\r] [^\n\r]{0,199} "\n"
 _ANSWER_RULES = r"""
 answer ::= "Final Answer: " [^ \n\r] [^\x00]*
 """
+MOST_CALLS = 8  # in one reply
 _JSON_RULES = r"""
 value ::= string | number | object | array | "true" | "false" | "null"
 object ::= "{" ( string ": " value ( ", " string ": " value )* )? "}"
@@ -52,6 +53,31 @@ def grammar_for(tools: Sequence[ToolSpec], *, thought: bool = True, allow_action
     return "\n".join(rules) + "\n"
 
 
+def call_grammar_for(tools: Sequence[ToolSpec]) -> str:
+    """The grammar of one reply of the tools protocol: a thought or none, then tool calls or the answer.
+
+    llama.cpp refuses a grammar beside ``tools``, so the calls are written into the text, as JSON objects.
+    """
+    names = " | ".join(f"call-{number}" for number in range(len(tools)))
+    opening = literal('{"name": ')
+    rules = [
+        "root ::= thought? ( calls | answer )",
+        _THOUGHT_RULES.strip(),
+        f'calls ::= call ( "\\n" call ){{0,{MOST_CALLS - 1}}}',
+        f'call ::= {opening} ( {names} ) "}}"',
+        *(f"call-{number} ::= {_json_call(tool)}" for number, tool in enumerate(tools)),
+        _JSON_RULES.strip(),
+        _ANSWER_RULES.strip(),
+    ]
+    return "\n".join(rules) + "\n"
+
+
+def _json_call(tool: ToolSpec) -> str:
+    name = json.dumps(tool.name, ensure_ascii=False)
+    members = _members(tool) if tool.fields else ""
+    return f'{literal(name + ", " + json.dumps("arguments") + ": {")} {members} "}}"'
+
+
 def _action_rules(tools: Sequence[ToolSpec]) -> list[str]:
     calls = " | ".join(f"call-{number}" for number in range(len(tools)))
     rules = [f'action ::= "Action: " ( {calls} )']
@@ -74,16 +100,18 @@ def _call(tool: ToolSpec) -> str:
 
 def _members(tool: ToolSpec) -> str:
     """The members of a JSON object: each required field, then any of the optional ones, in their order."""
-    required = [_member(name) for name in tool.fields if name in tool.required]
-    optional = [_member(name) for name in tool.fields if name not in tool.required]
+    needed = tool.required or (tool.fields if tool.input_required and len(tool.fields) == 1 else ())
+    required = [_member(name, tool) for name in tool.fields if name in needed]
+    optional = [_member(name, tool) for name in tool.fields if name not in needed]
     if required:
         return " ".join([_SEPARATOR.join(required), *_each_or_not(optional)])
     chains = [" ".join([first, *_each_or_not(optional[n + 1 :])]) for n, first in enumerate(optional)]
     return f"( {' | '.join(chains)} ){'' if tool.input_required else '?'}"
 
 
-def _member(name: str) -> str:
-    return f"{literal(json.dumps(name, ensure_ascii=False) + ': ')} value"
+def _member(name: str, tool: ToolSpec) -> str:
+    kind = "string" if tool.types.get(name) == "string" else "value"
+    return f"{literal(json.dumps(name, ensure_ascii=False) + ': ')} {kind}"
 
 
 def _each_or_not(members: Sequence[str]) -> list[str]:

@@ -26,6 +26,8 @@ from agent.results import Action, CallFault
 MAX_CALLS = 32  # that are run for one reply: each takes a thread
 MAX_NAME_CHARS = 60  # of a tool that there is not
 _NO_NAME = "unknown"
+_THOUGHT = re.compile(r"(?:Thought|思考)[ \t]{0,3}[:：]([^\n]*)")
+_ANSWER_LABEL = re.compile(r"\A(?:Final Answer|最终答案)[ \t]{0,3}[:：]\s*")
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]+")
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -62,17 +64,28 @@ def read_message(
     calls = list(_with_own_ids(calls, used_ids))
     actions = tuple(_actions(calls, tools))
     kept = _kept(message, shown, calls, actions)
+    thought = "\n".join(part for part in _thought_and_words(shown) if part)
     if cut:
-        return Malformed("cut", thought=shown, kept=kept)
+        return Malformed("cut", thought=thought, kept=kept)
     if all(action.fault and action.fault.kind == "unknown_tool" for action in actions):
-        return Malformed("unknown_tool", actions[0].tool, thought=shown, kept=kept)
-    return Act(actions, thought=shown, kept=kept)
+        return Malformed("unknown_tool", actions[0].tool, thought=thought, kept=kept)
+    return Act(actions, thought=thought, kept=kept)
 
 
 def _answer(shown: str, *, cut: bool) -> Decision:
     if cut:
         return Malformed("cut", kept=_words(shown[:MAX_QUOTED_CHARS]))
-    return Finish(shown, kept=_words(shown)) if shown else Malformed("empty", kept=_words(""))
+    thought, words = _thought_and_words(shown)
+    if not words:
+        return Malformed("empty", thought=thought, kept=_words(shown))
+    return Finish(words, thought=thought, kept=_words(shown))
+
+
+def _thought_and_words(shown: str) -> tuple[str, str]:
+    """A thought in a first line of its own, under its label, is no part of an answer; nor is the answer's."""
+    labelled = _THOUGHT.match(shown)
+    thought, words = (labelled[1].strip(), shown[labelled.end() :].strip()) if labelled else ("", shown)
+    return thought, _ANSWER_LABEL.sub("", words, count=1)
 
 
 def _words(text: str) -> AIMessage:

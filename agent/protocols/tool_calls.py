@@ -7,15 +7,19 @@ with one tool message for each of its calls, in order, so no id is ever left wit
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import BaseTool
 
 from agent.client import Reply, Request
 from agent.memory import CallScratchpad
+from agent.protocols.calls_as_text import as_text
 from agent.protocols.decisions import Act, Decision, Finish, Malformed, ToolSpec
 from agent.protocols.examples import worked_calls
+from agent.protocols.grammar import call_grammar_for, grammar_for
 from agent.protocols.native_calls import read_message
 from agent.registry import ToolRegistry
 from agent.results import Observation
@@ -44,33 +48,48 @@ class ToolCallsProtocol:
     ) -> None:
         self._say = speaker(language)
         self._specs = specs
-        self._schemas = ToolRegistry(tools).schemas()
         self._conversation = tuple(conversation)
         self._question = HumanMessage(content=question)
         self._scratchpad = CallScratchpad(self._say)
-        text = self._say("tools_system" if specs else "tools_system_no_tools")
-        text = f"{text}\n\n{instructions.strip()}" if instructions.strip() else text
-        self._head = (SystemMessage(content=text), *(worked_calls(specs, language) if examples else ()))
-        self._ids = {call["id"] for message in self._head for call in getattr(message, "tool_calls", ())}
+        self._grammar = (call_grammar_for(specs) if specs else grammar_for(())) if grammar else ""
+        self._last_grammar = grammar_for((), thought=False) if grammar else ""
+        schemas = ToolRegistry(tools).schemas()
+        self._schemas = [] if grammar else schemas
+        system = SystemMessage(content=self._system_text(schemas, instructions, in_words=grammar))
+        self._start = (system, *(worked_calls(specs, language, in_words=grammar) if examples else ()))
+        self._ids = {call["id"] for message in self._start for call in getattr(message, "tool_calls", ())}
 
     @property
     def head(self) -> Request:
         """How every request begins, whatever the question."""
-        return Request(self._head, tools=self._schemas)
+        return self._sent(self._start)
 
     def request(self, *, shortened: bool = False) -> Request:
         """The next ordinary request; ``shortened`` leaves out what a too small context can do without."""
         steps = self._scratchpad.messages(SHORTENED_STEPS if shortened else None)
         conversation = () if shortened else self._conversation
-        return Request((*self._head, *conversation, self._question, *steps), tools=self._schemas)
+        return self._sent((*self._start, *conversation, self._question, *steps))
 
     def last_request(self) -> Request:
         """The request for an answer at a limit: every step of the run, and no tools."""
-        messages = [*self._head, *self._conversation, self._question, *self._scratchpad.messages()]
+        steps = self._scratchpad.messages()
+        messages = [*self._sent((*self._start, *self._conversation, self._question, *steps)).messages]
         asked = self._say("ask_for_answer_in_words")
         if isinstance(messages[-1], HumanMessage):  # two user messages in a row are refused by some services
             asked = f"{messages.pop().content}\n\n{asked}"
-        return Request((*messages, HumanMessage(content=asked)))
+        return Request((*messages, HumanMessage(content=asked)), grammar=self._last_grammar)
+
+    def _sent(self, messages: Sequence[BaseMessage]) -> Request:
+        if self._grammar:
+            return Request(as_text(messages, self._say), grammar=self._grammar)
+        return Request(messages, tools=self._schemas)
+
+    def _system_text(self, schemas: Sequence[dict[str, Any]], instructions: str, *, in_words: bool) -> str:
+        parts = [self._say("tools_system" if schemas else "tools_system_no_tools")]
+        if schemas and in_words:
+            shown = "\n".join(json.dumps(schema["function"], ensure_ascii=False) for schema in schemas)
+            parts.append(self._say("tools_in_text", tools=shown))
+        return "\n\n".join(part for part in (*parts, instructions.strip()) if part)
 
     def read(self, reply: Reply) -> Decision:
         message = reply.message if isinstance(reply.message, AIMessage) else AIMessage(content=reply.text)
