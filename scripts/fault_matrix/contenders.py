@@ -21,6 +21,7 @@ from scripts.fault_matrix.stage import Stage, staged
 
 CAP = "stopped: iteration or time limit"
 GAVE_UP = (EXECUTOR_GAVE_UP, "Agent stopped due to max iterations.")  # what it returns as the answer then
+LONGEST_S = 60.0  # however busy it looks
 DEFAULT_ITERATIONS = 15  # of AgentExecutor
 
 
@@ -35,14 +36,17 @@ def play(fault: Fault, contender: str, **options: Any) -> Played:
             else:
                 _ask_ours(stage, contender, played)
 
-        played = _within_reason(run)
+        played = _within_reason(run, stage)
         stage.look(played)
         played.memory_before, played.memory_after = before, stage.remembered()
     return played
 
 
-def _within_reason(run: Callable[[Played], None]) -> Played:
-    """Run it in a thread of its own; what it raises is its outcome, and so is that it does not come back."""
+def _within_reason(run: Callable[[Played], None], stage: Stage) -> Played:
+    """Run it in a thread of its own; what it raises is its outcome, and so is that it does not come back.
+
+    It is given up when neither model nor tool has heard of it for GIVEN_UP_S: a slow machine is no hang.
+    """
     told = Played()  # left to the thread, which may write to it long after it has been given up
     done = threading.Event()
 
@@ -54,10 +58,13 @@ def _within_reason(run: Callable[[Played], None]) -> Played:
         finally:
             done.set()
 
-    start = time.perf_counter()
+    start = since = time.perf_counter()
     threading.Thread(target=work, name="fault", daemon=True).start()
-    back = done.wait(GIVEN_UP_S)
-    played = told if back else Played(outcome=f"hung: given up after {GIVEN_UP_S:g} s")
+    heard = stage.uses
+    while not done.wait(0.05) and time.perf_counter() - since < GIVEN_UP_S:
+        if stage.uses != heard and time.perf_counter() - start < LONGEST_S:
+            heard, since = stage.uses, time.perf_counter()
+    played = told if done.is_set() else Played(outcome=f"hung: given up after {GIVEN_UP_S:g} s")
     played.seconds = time.perf_counter() - start
     return played
 

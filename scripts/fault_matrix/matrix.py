@@ -11,16 +11,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from scripts.fault_matrix.contenders import CAP, DEFAULT_ITERATIONS, play
-from scripts.fault_matrix.fault import CANARY, KEY, OURS, Fault, Played
+from scripts.fault_matrix.fault import CANARY, KEY, MODEL_TIMEOUT_S, OURS, SHORT_S, Fault, Played
 from scripts.fault_matrix.processes import play_process
 
 WAITING_AT_A_TIME = 12
-PROCESSES_AT_A_TIME = 2  # each imports LangChain first, which keeps a processor busy
+PROCESSES_AT_A_TIME = 3  # each imports LangChain first, which keeps a processor busy
+TIMEOUT = "AGENT_MODEL_TIMEOUT_S"
 SURROUNDINGS = {
     "OPENAI_API_KEY": KEY,
     "OPENAI_BASE_URL": "",
     "OPENAI_API_BASE": "",
     "AGENT_MODEL": "",
+    TIMEOUT: str(MODEL_TIMEOUT_S),
     "AGENT_MAX_TOKENS": "512",
     "AGENT_EXAMPLES": "off",
     "AGENT_GRAMMAR": "off",
@@ -56,30 +58,31 @@ def play_all(
 ) -> list[Cell]:
     """Play every fault with every contender; returns the cells in that order.
 
-    Those that wait are played side by side, the others one by one, so that their seconds are their own. The
-    processes are started beside all of this.
+    Processes are started first, beside the cells in which nothing happens. Then those that wait are played
+    side by side, and at last the others one by one, so that their seconds are their own.
     """
     wanted = [(fault, contender) for fault in faults for contender in contenders]
     cells: dict[tuple[str, str], Cell] = {}
 
-    def keep(cell: Cell) -> None:
-        cells[cell.fault.name, cell.contender] = cell
-        tell(cell)
+    def play_some(at_a_time: int, meant: Callable[[Fault], bool]) -> None:
+        with ThreadPoolExecutor(at_a_time) as pool:
+            for cell in pool.map(lambda pair: play_cell(*pair), (pair for pair in wanted if meant(pair[0]))):
+                cells[cell.fault.name, cell.contender] = cell
+                tell(cell)
 
-    with surroundings(), ThreadPoolExecutor(PROCESSES_AT_A_TIME) as processes:
-        begun = [processes.submit(play_cell, *pair) for pair in wanted if pair[0].process]
-        for timeout_s in sorted({fault.model_timeout_s for fault, _ in wanted}):
-            os.environ["AGENT_MODEL_TIMEOUT_S"] = str(timeout_s)
-            here = [p for p in wanted if p[0].model_timeout_s == timeout_s and not p[0].process]
-            with ThreadPoolExecutor(WAITING_AT_A_TIME) as beside:
-                for cell in beside.map(lambda pair: play_cell(*pair), (p for p in here if p[0].waits)):
-                    keep(cell)
-            for fault, contender in here:
-                if not fault.waits:
-                    keep(play_cell(fault, contender))
-        for future in begun:
-            keep(future.result())
+    with surroundings(), ThreadPoolExecutor(1) as beside:
+        processes = beside.submit(play_some, PROCESSES_AT_A_TIME, lambda fault: bool(fault.process))
+        os.environ[TIMEOUT] = str(SHORT_S)
+        play_some(WAITING_AT_A_TIME, lambda fault: fault.model_timeout_s == SHORT_S)
+        processes.result()
+        os.environ[TIMEOUT] = str(MODEL_TIMEOUT_S)
+        play_some(WAITING_AT_A_TIME, lambda fault: fault.waits and _is_ordinary(fault))
+        play_some(1, lambda fault: not fault.waits and _is_ordinary(fault))
     return [cells[fault.name, contender] for fault, contender in wanted]
+
+
+def _is_ordinary(fault: Fault) -> bool:
+    return not fault.process and fault.model_timeout_s != SHORT_S
 
 
 def play_cell(fault: Fault, contender: str) -> Cell:

@@ -26,9 +26,9 @@ READING = (
     " AgentExecutor at its best: `handle_parsing_errors=True`, `max_iterations=6`, `max_execution_time`, with"
     " `create_react_agent`, or `create_tool_calling_agent` where the fault is one of native calls. Where its"
     " cap on steps is what stopped it, its default of 15 was measured too; it then returns a sentence about"
-    " the cap as if it were the answer. Whoever has not come back after"
-    f" {GIVEN_UP_S:g} s is given up. Of whole processes, the seconds count from the hang or the signal to the"
-    " end of the process.",
+    " the cap as if it were the answer. Whoever has done"
+    f" nothing for {GIVEN_UP_S:g} s is given up. Of whole processes, the seconds count from the hang or the"
+    " signal to the end of the process.",
 )
 
 

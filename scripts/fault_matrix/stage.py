@@ -62,6 +62,14 @@ class Stage:
         self.tool_runs += 1
         return self.fault.tool(Use(given, self.tool_runs, self.released))
 
+    @property
+    def uses(self) -> tuple[int, int]:
+        """How often model and tool were used until now."""
+        requests = (
+            self._service.requests if self._service else self._scripted.requests if self._scripted else ()
+        )
+        return len(requests), self.tool_runs
+
     def look(self, played: Played) -> None:
         """Put down what model and tool have seen until now."""
         played.sent = self._sent()

@@ -26,7 +26,7 @@ FINE = Fault("fine", "replies", Contract(("answered",), 2), first=(Call(),))
 IMPOSSIBLE = replace(FINE, name="impossible", contract=Contract(("answered",), 1))
 
 
-@pytest.mark.timeout(300)  # under a minute on a machine that is not busy
+@pytest.mark.timeout(600)  # under a minute on a machine that is not busy
 # LangChain silences a warning of its own for a moment, which is not safe between threads.
 @pytest.mark.filterwarnings("ignore")
 def test_ours_keep_every_contract(
@@ -105,7 +105,7 @@ def test_every_demand_can_be_broken(fault: Fault) -> None:
 def test_what_hangs_is_given_up_and_what_it_does_later_does_not_count(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("scripts.fault_matrix.contenders.GIVEN_UP_S", 0.2)
+    monkeypatch.setattr("scripts.fault_matrix.contenders.GIVEN_UP_S", 3.0)
     back = threading.Event()
 
     def hang(use: Use) -> str:
@@ -116,7 +116,7 @@ def test_what_hangs_is_given_up_and_what_it_does_later_does_not_count(
     with surroundings():
         played = play(replace(FINE, tool=hang), "executor")
         assert back.wait(60)
-    assert (played.outcome, played.requests) == ("hung: given up after 0.2 s", 1)
+    assert (played.outcome, played.requests) == ("hung: given up after 3 s", 1)
 
 
 def test_agent_executor_is_measured_as_it_is() -> None:
