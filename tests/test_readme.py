@@ -1,4 +1,4 @@
-"""Every command and code block of the README works as pasted."""
+"""Every command and code block of the READMEs works as pasted."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest
 from tests.command import LONGEST_S, ROOT, Command
 from tests.service import Service
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = "\n".join((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "README.zh-CN.md"))
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-COMMANDS = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines() if line.strip()]
+COMMANDS = list(dict.fromkeys(line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines()))
 PROGRAMS = [text for kind, text in BLOCKS if kind == "python"]
 
 
