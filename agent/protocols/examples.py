@@ -22,9 +22,15 @@ _CALLED = re.compile(r"^(?:assistant: )?Action: (\w+)\[", re.MULTILINE)
 
 
 def worked_examples(specs: Sequence[ToolSpec], language: Language) -> tuple[BaseMessage, ...]:
-    """The turns of every example that fits these tools."""
+    """The turns of every example that fits these tools.
+
+    A small model follows the last example most. The file's order is for all of its tools; where some are
+    missing, those with a single call come last, or it would call again where nothing is left to combine.
+    """
     usable = {spec.name for spec in specs if len(spec.fields) == 1}
-    blocks = (block for block in _blocks(language) if set(_CALLED.findall(block)) <= usable)
+    blocks = [block for block in _blocks(language) if set(_CALLED.findall(block)) <= usable]
+    if len(blocks) < len(_blocks(language)):
+        blocks.sort(key=lambda block: len(_CALLED.findall(block)) == 1)
     return tuple(message for block in blocks for message in _turns(block))
 
 
