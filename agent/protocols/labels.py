@@ -132,6 +132,11 @@ def pieces(text: str) -> list[Piece]:
     return found
 
 
+def label_starts(text: str) -> list[int]:
+    """Where the lines begin that are read as a label, whatever they stand in."""
+    return [token.start("line") for token in _TOKEN.finditer(text) if _label(token)]
+
+
 def _is_text_of(answer: Piece, label: Piece, fence: tuple[int, int] | None) -> bool:
     """An answer may tell of labels, in a code fence or as a list."""
     return bool(fence and fence[0] >= answer.body) or bool(label.mark and not answer.mark)

@@ -16,6 +16,7 @@ from langchain_core.tools import BaseTool
 from agent.client import Reply, Request
 from agent.memory import Scratchpad
 from agent.protocols.decisions import Act, Decision, Finish, Malformed, ToolSpec
+from agent.protocols.defusing import defused, defused_messages
 from agent.protocols.examples import worked_examples
 from agent.protocols.grammar import grammar_for
 from agent.protocols.reply import read_reply
@@ -50,8 +51,8 @@ class TextProtocol:
         self._say = speaker(language)
         self._specs = specs
         self._stop = STOP if specs else ()
-        self._conversation = tuple(conversation)
-        self._question = question
+        self._conversation = defused_messages(conversation)
+        self._question = defused(question)
         self._scratchpad = Scratchpad()
         self._examples = worked_examples(specs, language) if examples else ()
         self._system = SystemMessage(content=self._system_text(tools, instructions))
@@ -111,7 +112,7 @@ class TextProtocol:
 
     def _observation(self, action: Action, observation: Observation) -> str:
         """A result stands beside its call, so that a small model knows which of two numbers is whose."""
-        text = observation.text
+        text = defused(observation.text)
         if observation.ok and observation.ran and isinstance(action.input, str):
             call = f"{action.tool}[{action.input[:MAX_CALL_CHARS]}]"
             text = self._say("result", call=call, text=text)

@@ -18,6 +18,7 @@ from agent.client import Reply, Request
 from agent.memory import CallScratchpad
 from agent.protocols.calls_as_text import as_text
 from agent.protocols.decisions import Act, Decision, Finish, Malformed, ToolSpec
+from agent.protocols.defusing import defused, defused_messages
 from agent.protocols.examples import worked_calls
 from agent.protocols.grammar import call_grammar_for, grammar_for
 from agent.protocols.native_calls import read_message
@@ -48,8 +49,8 @@ class ToolCallsProtocol:
     ) -> None:
         self._say = speaker(language)
         self._specs = specs
-        self._conversation = tuple(conversation)
-        self._question = HumanMessage(content=question)
+        self._conversation = defused_messages(conversation)
+        self._question = HumanMessage(content=defused(question))
         self._scratchpad = CallScratchpad(self._say)
         self._grammar = (call_grammar_for(specs) if specs else grammar_for(())) if grammar else ""
         self._last_grammar = grammar_for((), thought=False) if grammar else ""
@@ -102,8 +103,7 @@ class ToolCallsProtocol:
         return decision.answer if isinstance(decision, Finish) else decision.thought
 
     def add_observations(self, decision: Act, observations: Sequence[Observation]) -> None:
-        texts = [observation.text for observation in observations]
-        self._add(decision.kept, texts)
+        self._add(decision.kept, [defused(observation.text) for observation in observations])
 
     def add_correction(self, fault: Malformed) -> str:
         """Tell the model what was wrong with its reply; returns what it is told."""
