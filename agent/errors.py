@@ -9,12 +9,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent.redaction import redact
+
 if TYPE_CHECKING:
     from agent.results import RunResult
 
 
 class AgentError(Exception):
-    """Base of everything that this package raises."""
+    """Base of everything that this package raises. Its message holds no known secret, whatever it quotes."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(redact(message))
 
 
 class SettingsError(AgentError, ValueError):

@@ -32,8 +32,8 @@ class LocalServer:
 
     path: Path
     url: str
-    key: str
-    native: Any
+    key: str = field(repr=False)
+    native: Any = field(repr=False)
     slots: int = SLOTS
     primed: set[str] = field(default_factory=set)
 

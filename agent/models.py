@@ -6,11 +6,12 @@ model is loaded.
 
 from __future__ import annotations
 
+import base64
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from agent.errors import SettingsError
 from agent.settings import DEFAULT_SERVICE_MODEL, Settings, load_settings, service_url
@@ -33,7 +34,7 @@ class Choice:
     """A model that can be had: a name at a service (``base_url``), or a file (``path``) to run in-process."""
 
     name: str
-    base_url: str = ""
+    base_url: str = field(default="", repr=False)  # it may have a user part
     path: Path | None = None
 
     @property
@@ -52,7 +53,19 @@ def choose(name: str | None, base_url: str | None, settings: Settings) -> Choice
         return Choice(name, path=_local_path(name, settings))
     if not (settings.api_key or url):
         raise SettingsError(NO_MODEL.format(small=""))
+    _check_can_be_sent(url, settings.api_key)
     return Choice(name, base_url=url or OPENAI_URL)
+
+
+def _check_can_be_sent(url: str, key: str) -> None:
+    """Said here, because the client would only fail, and some of its ways to fail quote the key."""
+    if urlsplit(url).query:
+        raise SettingsError("the base URL takes no query (?...): a key belongs into OPENAI_API_KEY")
+    if not (key.isascii() and key.isprintable()):
+        raise SettingsError(
+            "OPENAI_API_KEY has a character that no HTTP header can carry (a line break, or one that is"
+            " not ASCII): paste it again"
+        )
 
 
 def _local_path(name: str, settings: Settings) -> Path:
@@ -88,7 +101,9 @@ def build(choice: Choice, settings: Settings) -> BaseChatModel:
 
     from agent.openai_model import OpenAIModel
 
-    options: dict[str, Any] = {"api_key": settings.api_key or "none", "base_url": choice.base_url}
+    url, headers = _user_apart(choice.base_url)
+    options: dict[str, Any] = {"api_key": settings.api_key or "none", "base_url": url}
+    options |= {"default_headers": headers} if headers else {}
     if choice.path:
         from agent.local_model import serve
 
@@ -112,6 +127,17 @@ def build(choice: Choice, settings: Settings) -> BaseChatModel:
         raise SettingsError(
             f"the model's client cannot be built, check the proxy settings: {error}"
         ) from None
+
+
+def _user_apart(url: str) -> tuple[str, dict[str, str]]:
+    """A URL without its user part, and the header that this stands for: the client logs and shows URLs."""
+    parts = urlsplit(url)
+    user, at, host = parts.netloc.rpartition("@")
+    if not at:
+        return url, {}
+    name, _, password = user.partition(":")
+    pair = base64.b64encode(f"{unquote(name)}:{unquote(password)}".encode()).decode("ascii")
+    return urlunsplit(parts._replace(netloc=host)), {"Authorization": f"Basic {pair}"}
 
 
 _llama_cpp: dict[str, bool] = {}

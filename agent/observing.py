@@ -49,10 +49,10 @@ def clean_output(text: str) -> str:
 def describe(error: BaseException) -> str:
     """One line for an exception: its class and its own words, without secrets and without a traceback."""
     try:
-        words = " ".join(str(error).split())
+        words = str(error)
     except Exception:  # an exception whose __str__ raises must not end the run
         words = ""
-    words = redact(words.encode("utf-8", errors="replace").decode("utf-8"))
+    words = " ".join(redact(words.encode("utf-8", errors="replace").decode("utf-8")).split())
     if len(words) > MAX_ERROR_CHARS:
         words = words[: MAX_ERROR_CHARS - 1] + "…"
     return f"{type(error).__name__}: {words}" if words else type(error).__name__

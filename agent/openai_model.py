@@ -15,11 +15,22 @@ from langchain_core.outputs import ChatResult
 from langchain_openai import ChatOpenAI
 
 from agent.call_arguments import read_arguments, written
+from agent.redaction import redact
 from agent.results import CallFault
 
 
 class OpenAIModel(ChatOpenAI):
     """A ChatOpenAI whose replies never fail for their tool calls; ``load_model`` returns it."""
+
+    @property
+    def lc_secrets(self) -> dict[str, str]:
+        """What LangChain leaves out of the form in which callback handlers and tracers get a model."""
+        more = {"openai_proxy": "OPENAI_PROXY", "default_headers": "OPENAI_BASE_URL"}
+        return {**super().lc_secrets, **more}
+
+    def __repr_str__(self, join_str: str) -> str:
+        """What both ``repr`` and ``str`` show; a proxy's address may hold its password."""
+        return redact(super().__repr_str__(join_str))
 
     def _create_chat_result(self, response: Any) -> ChatResult:
         # A service that sends odd types would be warned of at every reply.

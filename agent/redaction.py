@@ -1,28 +1,28 @@
 """No secret leaves: what is taken out of every text that an error, a tool or a service brings in.
 
 Known by their shape: query values of URLs, the user part of URLs, authorization headers, the keys of model
-services (sk-...). Known by their place, and looked up at each use: the values of environment variables whose
-names say that they are secret, and the passwords and keys in the URLs of any variable. Those are found however
-a text spells them; see ``agent.spellings``. A secret that is only an argument, or that has been cut in two, is
-not known.
+services (sk-...). Known by their place, and looked up at each use: the values of environment variables
+whose names say that they are secret, and the passwords and keys in the URLs of any variable. A value is found
+however a text spells it: percent- or backslash-encoded, as an HTML entity, inside base64. What is never found
+is a secret that was only ever an argument, or that has been cut in two. All of it is linear in the text.
 """
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
+from html.entities import codepoint2name
 from urllib.parse import unquote
-
-from agent.spellings import mask
 
 MASK = "***"
 SHORTEST_SECRET = 6  # masking a shorter value would eat ordinary words out of every text
 SHORTEST_PART = 16  # of a line of a secret, or of a user without a password: short ones are words and names
-# What people write into MAPS_KEY and its like to say that there is none, or where it is to come from.
-NO_SECRETS = frozenset(
-    "changeme default disabled enabled optional password private public required secret undefined".split()
-)
+# What people write into MAPS_KEY and its like to say that there is none, or where it will come from.
+NO_SECRETS = {"changeme", "default", "disabled", "enabled", "optional", "password"}
+NO_SECRETS |= {"private", "public", "required", "secret", "undefined"}
 
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$|SECRET|PASSWORD")
 _QUERY_VALUE = re.compile(r"([?&;][\w.\-\[\]%]+=)[^&;#\s'\"<>)]+")
@@ -33,13 +33,19 @@ _SECRET_QUERY_VALUE = re.compile(
 )
 _URL_USER = re.compile(r"(://)([^/\s'\"]+)@")
 _AUTH_HEADER = re.compile(
-    r"((?:authorization|api-key)\\{0,4}['\"]?\s*[:=,]\s*b?\\{0,4}['\"]?)"
+    r"((?:authorization|api-key)\\{0,4}['\"]?\s*[:=,]\s*(?:b?\\{0,4}['\"])?)"
     r"(?:(?:bearer|basic|token|digest|negotiate)\s+)?[^\s'\",;}\\]+",
     re.IGNORECASE,
 )
 # Keys of model services, wherever they come from; a word like sk-learn has no digit.
 _SERVICE_KEY = re.compile(r"\bsk-(?=[\w\-]{0,80}\d)[\w\-]{8,}")
 _BEARER = re.compile(r"\b(bearer\s+)[\w.\-+/=~]{6,}", re.IGNORECASE)
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.~-]+")  # what no encoding changes (RFC 3986, section 2.3)
+_BLANKS = r"(?:\s|\+|\\{1,4}[nrt]|(?i:%(?:25){0,4}(?:0a|0d|09|20))|\\{1,4}u00(?:0[aAdD9]|20)){1,8}"
+
+Finder = tuple[str, re.Pattern[str]]
+"""A piece without which a text cannot hold the secret, quick to look for; and what finds the secret."""
 
 
 def redact(text: str) -> str:
@@ -56,12 +62,18 @@ def redact_output(text: str) -> str:
 
 
 def _redact(text: str, query_value: re.Pattern[str]) -> str:
-    text = mask(text, _environment_secrets(), MASK)
+    for secret in _environment_secrets():
+        for piece, pattern in _finders(secret):
+            if piece in text:
+                text = pattern.sub(MASK, text)
     text = query_value.sub(rf"\1{MASK}", text)
     text = _URL_USER.sub(rf"\1{MASK}@", text)
     text = _AUTH_HEADER.sub(rf"\1{MASK}", text)
     text = _SERVICE_KEY.sub(MASK, text)
     return _BEARER.sub(rf"\1{MASK}", text)
+
+
+# --- which values are secret -------------------------------------------------------------------------
 
 
 def _environment_secrets() -> list[str]:
@@ -80,9 +92,9 @@ def _environment_secrets() -> list[str]:
 def _parts(value: str) -> Iterator[str]:
     """A value as a whole, and the lines of one that has several: a message may quote but one of them."""
     yield value
-    lines = value.split("\n")
+    lines = [line.strip() for line in value.split("\n")]
     if len(lines) > 1:
-        yield from (line.strip() for line in lines if len(line.strip()) >= SHORTEST_PART)
+        yield from (line for line in lines if len(line) >= SHORTEST_PART)
 
 
 def _in_urls(value: str) -> Iterator[str]:
@@ -92,3 +104,47 @@ def _in_urls(value: str) -> Iterator[str]:
         if colon or len(user) >= SHORTEST_PART:  # a token may stand in the place of a user
             yield unquote(password if colon else user)
     yield from (unquote(secret) for _, secret in _SECRET_QUERY_VALUE.findall(value))
+
+
+# --- how a value may be spelled ----------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1024)
+def _finders(secret: str) -> tuple[Finder, ...]:
+    return (_in_words(secret), *_in_base64(secret))
+
+
+def _in_words(secret: str) -> Finder:
+    parts = re.split(r"(\s+)", secret)
+    pattern = "".join(_BLANKS if part.isspace() else "".join(map(_spelled, part)) for part in parts)
+    # What is all digits or all letters may be part of a longer number or word, and is no secret there.
+    kin = r"\d" if secret.isdecimal() else r"[^\W\d_]" if secret.isalpha() else ""
+    pattern = f"(?<!{kin}){pattern}(?!{kin})" if kin else pattern
+    return max(_PLAIN.findall(secret), key=len, default=""), re.compile(pattern)
+
+
+def _spelled(char: str) -> str:
+    """A pattern for a character that is no blank, in every spelling and under two layers of backslashes."""
+    if _PLAIN.fullmatch(char):
+        return re.escape(char)
+    code, data = ord(char), char.encode("utf-8", errors="surrogateescape")
+    units = re.findall("....", char.encode("utf-16-be", errors="surrogatepass").hex())
+    coded = (
+        "".join(f"%(?:25){{0,4}}{byte:02x}" for byte in data),
+        "".join(rf"\\{{1,4}}u{unit}" for unit in units),
+        "".join(rf"\\{{1,4}}x{byte:02x}" for byte in data),
+        rf"\\{{1,4}}[ux]0{{0,4}}{code:x}",
+        rf"&(?:{codepoint2name.get(code, 'apos')}|#0{{0,4}}{code}|#x0{{0,4}}{code:x});",
+    )
+    plain = r"\\{1,4}" if char == "\\" else rf"\\{{0,4}}{re.escape(char)}"
+    return rf"(?:{plain}|(?i:{'|'.join(coded)}))"
+
+
+def _in_base64(secret: str) -> Iterator[Finder]:
+    """The secret behind 0, 1 or 2 unknown bytes; without the characters that it shares with others."""
+    data = secret.encode("utf-8", errors="surrogateescape")
+    for before in range(3):
+        whole = (before + len(data)) // 3 * 3
+        coded = base64.b64encode((b"\0" * before + data)[:whole]).decode("ascii")[(0, 2, 3)[before] :]
+        piece = max(re.findall(r"[A-Za-z0-9]+", coded), key=len, default="")
+        yield piece, re.compile(re.escape(coded).replace(r"\+", "[+-]").replace("/", "[/_]"))

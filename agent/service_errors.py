@@ -156,7 +156,7 @@ def _has_message(choice: object) -> bool:
 def _excerpt(body: object) -> str:
     """How a body begins, on one line and without secrets."""
     text = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False, default=str)
-    line = redact(to_text(" ".join(text[:_READ_CHARS].split())))
+    line = " ".join(redact(to_text(text[:_READ_CHARS])).split())
     return line if len(line) <= _QUOTED_CHARS else f"{line[:_QUOTED_CHARS]}…"
 
 

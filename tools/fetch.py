@@ -35,16 +35,22 @@ class TooLate(FetchFailed):
     """The deadline passed."""
 
 
-def _hide_key(record: logging.LogRecord) -> bool:
-    """Keep the key out of urllib3's debug messages, which write out the address that was asked."""
-    message = record.getMessage()
-    if "apikey=" in message:
-        record.msg, record.args = re.sub(r"(apikey=)[^&\s'\")]+", r"\1***", message), ()
+_asking = threading.local()  # ``now`` is True while this thread asks
+
+
+def _hide_query(record: logging.LogRecord) -> bool:
+    """Keep the key out of urllib3's debug messages, which write out the address that was asked.
+
+    urllib3 has no other way to ask without saying so, and its loggers belong to the whole process. So
+    their levels and handlers stay as they are, and only what our own requests write is changed.
+    """
+    if getattr(_asking, "now", False):
+        record.msg, record.args = re.sub(r"([?&][^=&\s]+=)[^&\s'\")]+", r"\1***", record.getMessage()), ()
     return True
 
 
 for _name in ("urllib3.connectionpool", "urllib3.util.retry"):
-    logging.getLogger(_name).addFilter(_hide_key)
+    logging.getLogger(_name).addFilter(_hide_query)
 
 
 class _Session(requests.Session):
@@ -89,6 +95,7 @@ def fetch_json(url: str, query: Mapping[str, str], deadline: float) -> object:
 
     Raises ``TooLate`` and ``FetchFailed``, and nothing else for what a network or a server can do.
     """
+    _asking.now = True
     try:
         with _Session() as session:
             remaining = _remaining(deadline)
@@ -114,6 +121,8 @@ def fetch_json(url: str, query: Mapping[str, str], deadline: float) -> object:
         raise FetchFailed("could not be asked; check its address in the settings") from error
     except (ValueError, RecursionError) as error:
         raise FetchFailed("gave no usable data") from error
+    finally:
+        _asking.now = False
 
 
 def _remaining(deadline: float) -> float:

@@ -56,7 +56,8 @@ def test_of_the_addresses_the_argument_wins_then_openai_base_url(monkeypatch: py
     assert choose(None, None, settings).host == "new"
     assert choose("m", "http://given:1", settings).base_url == "http://given:1/v1"
     client = load_model("m").client._client
-    assert str(client.base_url) == "http://user:pw@new:1/v1/"
+    assert str(client.base_url) == "http://new:1/v1/"
+    assert client.default_headers["Authorization"] == "Basic dXNlcjpwdw=="  # user:pw
 
 
 @pytest.mark.parametrize(

@@ -125,10 +125,10 @@ def test_tools_and_prompts_know_nothing_of_the_agent(package: str) -> None:
 @pytest.mark.parametrize(
     ("module", "below"),
     [
-        ("agent.errors", set()),
-        ("agent.results", {"agent.errors"}),
-        ("agent.limits", {"agent.results", "agent.errors"}),
-        ("agent.protocols.decisions", {"agent.results", "agent.errors"}),
+        ("agent.errors", {"agent.redaction"}),
+        ("agent.results", {"agent.errors", "agent.redaction"}),
+        ("agent.limits", {"agent.results", "agent.errors", "agent.redaction"}),
+        ("agent.protocols.decisions", {"agent.results", "agent.errors", "agent.redaction"}),
         ("agent.memory", set()),
         ("agent.deadline", set()),
         ("agent.redaction", set()),
