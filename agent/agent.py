@@ -29,6 +29,7 @@ from agent.results import Event, RunResult, StopReason
 from agent.settings import Settings, Switch, load_settings
 from agent.toolbox import Toolbox
 from agent.toolspecs import specs_of
+from agent.tracing_notice import tell_of_tracing
 from prompts import LANGUAGES, Language, language_of, speaker
 
 PROTOCOLS: dict[str, type[TextProtocol] | type[ToolCallsProtocol]] = {
@@ -146,6 +147,7 @@ class Agent:
         question = question.encode("utf-8", errors="replace").decode("utf-8")
         language: Language = language_of(question) if self._language == "auto" else self._language
         say = speaker(language)
+        tell_of_tracing(say)
         protocol = PROTOCOLS[self._protocol](
             question,
             conversation,

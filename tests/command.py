@@ -35,14 +35,19 @@ class Command:
     environment: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, *arguments: str, stdin: bytes = b"", **environment: str) -> Finished:
-        process = self.start(*arguments, stdin=subprocess.PIPE, **environment)
-        out, err = finish(process, stdin)
-        return Finished(process.returncode, _text(out), _text(err))
+        return _ended(self.start(*arguments, stdin=subprocess.PIPE, **environment), stdin)
+
+    def of_script(self, script: Path, **environment: str) -> Finished:
+        """Run a user's own script in place of the command."""
+        return _ended(self._start([str(script)], subprocess.PIPE, environment))
 
     def start(self, *arguments: str, stdin: Any = subprocess.DEVNULL, **environment: str) -> Any:
         """Start it and return the Popen; stdout and stderr are pipes."""
+        return self._start(["-m", "agent", *arguments], stdin, environment)
+
+    def _start(self, arguments: list[str], stdin: Any, environment: dict[str, str]) -> Any:
         return subprocess.Popen(
-            [sys.executable, "-m", "agent", *arguments],
+            [sys.executable, *arguments],
             cwd=self.folder,
             env=self.env(**environment),
             stdin=stdin,
@@ -57,6 +62,11 @@ class Command:
         if self.service:
             env |= {"OPENAI_BASE_URL": self.service.url, "OPENAI_API_KEY": KEY}
         return env | {"PYTHONIOENCODING": "utf-8"} | self.environment | more
+
+
+def _ended(process: Any, stdin: bytes = b"") -> Finished:
+    out, err = finish(process, stdin)
+    return Finished(process.returncode, _text(out), _text(err))
 
 
 def finish(process: Any, stdin: bytes | None = None) -> tuple[bytes, bytes]:
