@@ -33,7 +33,7 @@ _SECRET_QUERY_VALUE = re.compile(
 )
 _URL_USER = re.compile(r"(://)([^/\s'\"]+)@")
 _AUTH_HEADER = re.compile(
-    r"((?:authorization|api-key)\\{0,4}['\"]?\s*[:=,]\s*(?:b?\\{0,4}['\"])?)"
+    r"((?:authorization|api-key)\\{0,7}['\"]?\s*[:=,]\s*(?:b?\\{0,7}['\"])?)"
     r"(?:(?:bearer|basic|token|digest|negotiate)\s+)?[^\s'\",;}\\]+",
     re.IGNORECASE,
 )
@@ -42,7 +42,7 @@ _SERVICE_KEY = re.compile(r"\bsk-(?=[\w\-]{0,80}\d)[\w\-]{8,}")
 _BEARER = re.compile(r"\b(bearer\s+)[\w.\-+/=~]{6,}", re.IGNORECASE)
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.~-]+")  # what no encoding changes (RFC 3986, section 2.3)
-_BLANKS = r"(?:\s|\+|\\{1,4}[nrt]|(?i:%(?:25){0,4}(?:0a|0d|09|20))|\\{1,4}u00(?:0[aAdD9]|20)){1,8}"
+_BLANKS = r"(?:\s|\+|\\{1,8}[nrt]|(?i:%(?:25){0,4}(?:0a|0d|09|20))|\\{1,8}u00(?:0[aAdD9]|20)){1,8}"
 
 Finder = tuple[str, re.Pattern[str]]
 """A piece without which a text cannot hold the secret, quick to look for; and what finds the secret."""
@@ -115,29 +115,32 @@ def _finders(secret: str) -> tuple[Finder, ...]:
 
 
 def _in_words(secret: str) -> Finder:
-    parts = re.split(r"(\s+)", secret)
-    pattern = "".join(_BLANKS if part.isspace() else "".join(map(_spelled, part)) for part in parts)
+    # Alike characters in a row are one part: a pattern for each could be matched in endlessly many ways.
+    parts = re.findall(r"\s+|\\+|[^\s\\]", secret)
+    pattern = "".join(_BLANKS if part.isspace() else _spelled(part) for part in parts)
     # What is all digits or all letters may be part of a longer number or word, and is no secret there.
     kin = r"\d" if secret.isdecimal() else r"[^\W\d_]" if secret.isalpha() else ""
     pattern = f"(?<!{kin}){pattern}(?!{kin})" if kin else pattern
     return max(_PLAIN.findall(secret), key=len, default=""), re.compile(pattern)
 
 
-def _spelled(char: str) -> str:
-    """A pattern for a character that is no blank, in every spelling and under two layers of backslashes."""
+def _spelled(part: str) -> str:
+    """A pattern for a character, or for backslashes in a row, under up to three layers of backslashes."""
+    char = part[0]
     if _PLAIN.fullmatch(char):
         return re.escape(char)
     code, data = ord(char), char.encode("utf-8", errors="surrogateescape")
     units = re.findall("....", char.encode("utf-16-be", errors="surrogatepass").hex())
     coded = (
         "".join(f"%(?:25){{0,4}}{byte:02x}" for byte in data),
-        "".join(rf"\\{{1,4}}u{unit}" for unit in units),
-        "".join(rf"\\{{1,4}}x{byte:02x}" for byte in data),
-        rf"\\{{1,4}}[ux]0{{0,4}}{code:x}",
+        "".join(rf"\\{{1,8}}u{unit}" for unit in units),
+        "".join(rf"\\{{1,8}}x{byte:02x}" for byte in data),
+        rf"\\{{1,8}}[ux]0{{0,4}}{code:x}",
         rf"&(?:{codepoint2name.get(code, 'apos')}|#0{{0,4}}{code}|#x0{{0,4}}{code:x});",
     )
-    plain = r"\\{1,4}" if char == "\\" else rf"\\{{0,4}}{re.escape(char)}"
-    return rf"(?:{plain}|(?i:{'|'.join(coded)}))"
+    if char == "\\":
+        return rf"(?:\\{{1,{8 * len(part)}}}|(?:(?i:{'|'.join(coded)})){{{len(part)}}})"
+    return rf"(?:\\{{0,7}}{re.escape(char)}|(?i:{'|'.join(coded)}))"
 
 
 def _in_base64(secret: str) -> Iterator[Finder]:
