@@ -20,6 +20,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.tools import BaseTool
 
 from agent import Agent, Limits, RunFailed, load_model
+from agent.client import Client
 from agent.settings import load_settings
 from tests.agent.secrets.places import CANARY, Place
 from tests.scripted import probe
@@ -171,7 +172,7 @@ def _run(tools: list[BaseTool], protocol: str) -> dict[str, str]:
     with pytest.raises(RunFailed) as raised:
         failed.raise_for_status()
     objects: dict[str, object] = {
-        **{"agent": agent, "client": agent._client, "model": llm, "limits": limits},
+        **{"agent": agent, "client": Client(llm, 60.0), "model": llm, "limits": limits},
         **{"answered": answered, "failed": failed},
     }
     left = {name: f"{each!r} {each}" for name, each in objects.items()}
