@@ -10,7 +10,9 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 
+from agent.call_arguments import read_arguments
 from agent.protocols.decisions import Malformed, ToolSpec
+from agent.results import CallFault
 
 Argument = str | Mapping[str, object]
 
@@ -54,6 +56,14 @@ def closing(text: str, start: int, end: int) -> int | None:
     """
     quoted = _match(text, start, end, heed_quotes=True)
     return quoted if quoted is not None else _match(text, start, end, heed_quotes=False)
+
+
+def closes_for_sure(text: str, start: int, close: int) -> bool:
+    """Whether the bracket at ``close`` would close the one at ``start`` however the text went on.
+
+    Not where it counts only because a quote was never closed: the text's end may have cut that off.
+    """
+    return _match(text, start, close + 1, heed_quotes=True) == close
 
 
 def _match(text: str, start: int, end: int, *, heed_quotes: bool) -> int | None:
@@ -135,8 +145,18 @@ def argument_from(value: object, tool: ToolSpec) -> Argument | Malformed:
     if value in (None, "", {}):
         return _empty(tool)
     if len(tool.fields) != 1:
-        return _as_fields(value, tool)
-    return _as_text(value, tool) if tool.takes in _BARE else _as_value(value, tool)
+        return _sound(_as_fields(value, tool), tool)
+    return _sound(_as_text(value, tool) if tool.takes in _BARE else _as_value(value, tool), tool)
+
+
+def _sound(argument: Argument | Malformed, tool: ToolSpec) -> Argument | Malformed:
+    """An argument that can be written as JSON again: Python's reader takes NaN and half a character too."""
+    if isinstance(argument, str):
+        return argument.encode("utf-8", errors="replace").decode("utf-8")
+    if isinstance(argument, Malformed):
+        return argument
+    given = read_arguments(dict(argument))
+    return _misfit(tool) if isinstance(given, CallFault) else given
 
 
 def _empty(tool: ToolSpec) -> Argument | Malformed:

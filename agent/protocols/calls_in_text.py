@@ -20,10 +20,12 @@ MOST_VALUES = 256  # that are read from there on: no reply means so many calls
 _NAME_KEYS = ("name", "tool", "tool_name", "function")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input")
 # Qwen and Hermes, Mistral, Llama: whatever stands behind such a mark is meant as a call.
-_MARK = re.compile(
+CALL_MARK = re.compile(
     r"<\|?(?:tool_calls?|tools|function_calls?|function)\|?>|<function=[\w.-]{1,64}>"
     r"|\[TOOL_CALLS\]|<\|python_tag\|>"
 )
+# The end of a call whose beginning is missing: a half of one, and no part of an answer.
+_CLOSING_MARK = re.compile(r"</(?:tool_calls?|function_calls?)>")
 # What may stand between two calls; the last name in a mark is that of the arguments behind it.
 _BETWEEN = re.compile(r"(?:[\s,;]|```\w*|</?\|?\w+\|?>|<function=(?P<name>[\w.-]{1,64})>|\[TOOL_CALLS\])*")
 _OBJECT_START = re.compile(r"^[ \t]*(?:```\w*[ \t]*\n\s*)?(?=[\[{])", re.MULTILINE)
@@ -55,11 +57,13 @@ def calls_in_text(text: str, tools: Sequence[ToolSpec]) -> WrittenCalls | None:
     In a mark any name is a call; in plain JSON one of our tools has to be named, unless the text is
     nothing but calls.
     """
-    mark = _MARK.search(text)
+    mark = CALL_MARK.search(text)
     if mark is not None:
         values, _ = _values(text, mark.start())
         return WrittenCalls(tuple(_calls(values)), _words_before(text, mark.start()))
-    return _plain_calls(text, tools)
+    found = _plain_calls(text, tools)
+    stray = _CLOSING_MARK.search(text) if found is None else None
+    return WrittenCalls((), _words_before(text, stray.start())) if stray else found
 
 
 def _plain_calls(text: str, tools: Sequence[ToolSpec]) -> WrittenCalls | None:

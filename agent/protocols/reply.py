@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agent.protocols.arguments import closing
+from agent.protocols.arguments import closes_for_sure, closing
 from agent.protocols.calls import decide, is_answer, json_call, resolve, says_nothing, unknown
 from agent.protocols.decisions import Decision, Finish, Malformed, ToolSpec
 from agent.protocols.labels import OPENERS, Piece, has_inline_label, pieces, visible, without_turn_ends
@@ -25,7 +25,7 @@ _GOES_ON = re.compile(
     r"[.,]?(?:[-+*/%^=<>!&|~×÷−·√\d²³¹⁰⁴-⁹½¼¾\[\](){}［］【】（）\"'`“”‘’「」]|[xX][ \t]{0,3}\d)"
 )
 _JSON_START = re.compile(
-    r"(?:^[ \t]{0,40}(?:`{3,}|~{3,})[^`\n]*\n)?"
+    r"(?:^[ \t]{0,40}(?:`{3,}|~{3,}(?!~))[^`\n]*\n)?"
     r"^[ \t]{0,40}(?P<tag><tool_call>[ \t]{0,3}\n?[ \t]{0,3})?(?=\{)",
     re.MULTILINE,
 )
@@ -43,13 +43,14 @@ _QUOTED = 60
 class _Verdict:
     """What was decided, by the text from ``start`` to ``end``.
 
-    ``closed``: its last sign was a closing bracket, so a longer reply would not have changed it.
+    ``read_to`` is where more text could still have changed it, if that is not ``end``: nowhere behind a
+    closing bracket, and further on where that bracket counts only because a quote was never closed.
     """
 
     decision: Decision
     start: int
     end: int
-    closed: bool = False
+    read_to: int | None = None
 
 
 def read_reply(text: str, tools: Sequence[ToolSpec], *, cut: bool = False) -> Decision:
@@ -62,7 +63,10 @@ def read_reply(text: str, tools: Sequence[ToolSpec], *, cut: bool = False) -> De
     parts = pieces(shown)
     verdict = _first_verdict(shown, parts, tools)
     decision = verdict.decision
-    if cut and not verdict.closed and verdict.end >= len(shown):
+    read_to = verdict.end if verdict.read_to is None else verdict.read_to
+    # A label with nothing behind it yet may have been on its way to become text.
+    certain_to = parts[-1].start if parts[-1].body >= len(shown) else len(shown)
+    if cut and read_to >= certain_to:
         decision = Malformed("cut")
     return replace(
         decision,
@@ -139,7 +143,8 @@ def _bracketed(shown: str, name: str, opener: int, piece: Piece, tools: Sequence
     # A brace opens the argument and belongs to it: Name{"city": "x"}.
     raw = shown[opener : close + 1] if shown[opener] == "{" else shown[opener + 1 : close]
     end = close + 1 + _emphasis(shown, close + 1)
-    return _Verdict(decide(name, raw, tools), piece.start, end, closed=True)
+    read_to = close if closes_for_sure(shown, opener, close) else piece.end
+    return _Verdict(decide(name, raw, tools), piece.start, end, read_to)
 
 
 def _goes_on(shown: str, name: str, opener: int, close: int, end: int) -> str:
@@ -177,7 +182,8 @@ def _bare_call(shown: str, piece: Piece, tools: Sequence[ToolSpec]) -> _Verdict 
         close = closing(shown, match.end(), line_end)
         if close is not None and not shown[close + 1 : line_end].strip(" \t*_`"):
             decision = decide(match[1], shown[match.end() + 1 : close], tools)
-            return _Verdict(decision, match.start(), close + 1, closed=True)
+            read_to = close if closes_for_sure(shown, match.end(), close) else line_end
+            return _Verdict(decision, match.start(), close + 1, read_to)
     return None
 
 
@@ -194,10 +200,10 @@ def _json_call(shown: str, piece: Piece, tools: Sequence[ToolSpec]) -> _Verdict 
     rest = text[end:].strip(" \t\n`~")
     if start["tag"] and rest.startswith(_TAG_END):
         end = text.index(_TAG_END, end) + len(_TAG_END)
-        return _Verdict(decision, start.start(), start.end() + end, closed=True)
+        return _Verdict(decision, start.start(), start.end() + end, read_to=start.end())
     if rest:
         decision = Malformed("trailing", rest[:_QUOTED])
-    return _Verdict(decision, start.start(), piece.end, closed=not rest)
+    return _Verdict(decision, start.start(), piece.end, read_to=piece.end if rest else start.end())
 
 
 def _undecided(shown: str, parts: Sequence[Piece], tools: Sequence[ToolSpec]) -> _Verdict:
