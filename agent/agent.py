@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from langchain.memory import ConversationBufferWindowMemory
@@ -13,28 +14,27 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.tools import BaseTool
 
-from agent.bad_replies import BadReplies
+from agent.assembly import PROTOCOLS, assemble, protocol_of
+from agent.chain import Chain
 from agent.client import Client
 from agent.errors import SettingsError
-from agent.limits import Budget, Limits, Meter, Price
-from agent.loop import Run
+from agent.events import Happening, Note, RunStarted
+from agent.limits import Budget, Limits, Price
 from agent.memory import Conversation
 from agent.models import is_llama_cpp, load_model, name_of
 from agent.observing import describe
 from agent.prompt_cache import prime
-from agent.protocols.text import TextProtocol
 from agent.protocols.tool_calls import ToolCallsProtocol
 from agent.registry import check_native
-from agent.results import Event, RunResult, StopReason
+from agent.results import Event, RunResult, Step, StopReason
+from agent.seams import live_ask, live_begin
 from agent.settings import Settings, Switch, load_settings
-from agent.toolbox import Toolbox
+from agent.setup import Setup
 from agent.toolspecs import specs_of
+from agent.trace import RunTrace, Trace
 from agent.tracing_notice import tell_of_tracing
 from prompts import LANGUAGES, Language, language_of, speaker
 
-PROTOCOLS: dict[str, type[TextProtocol] | type[ToolCallsProtocol]] = {
-    protocol.name: protocol for protocol in (TextProtocol, ToolCallsProtocol)
-}
 OnEvent = Callable[[Event], None]
 
 _log = logging.getLogger("agent")
@@ -53,6 +53,8 @@ class Agent:
         callbacks: LangChain callback handlers, for model and tools.
         on_event: is told StepStarted, Step and LastRequest as they happen, and the RunResult at the end.
         instructions: plain text that is added to the system message.
+        trace: a file, or a folder for a file each, to which every run is written (agent.trace); without it,
+            AGENT_TRACE_DIR is such a folder.
 
     Raises:
         SettingsError: a mistake of the caller's; nothing has been sent then.
@@ -71,6 +73,7 @@ class Agent:
         callbacks: Sequence[Any] | None = None,
         on_event: OnEvent | None = None,
         instructions: str = "",
+        trace: str | os.PathLike[str] | None = None,
     ) -> None:
         if memory is not None and not isinstance(memory, ConversationBufferWindowMemory):
             raise SettingsError(f"memory takes a ConversationBufferWindowMemory, not {type(memory).__name__}")
@@ -95,7 +98,8 @@ class Agent:
         self._on_event = on_event
         self._instructions = instructions
         self._conversation = Conversation(memory)
-        self._client = Client(self._llm, self._settings.model_timeout_s, self._callbacks)
+        self._client = Client(self._llm, self._settings.model_timeout_s)
+        self._trace = _trace_to(trace, self._settings.trace_dir)
 
     def run(self, question: str) -> RunResult:
         """Answer a question. Whatever a model, a server or a tool does, this returns a result.
@@ -103,85 +107,127 @@ class Agent:
         Raises SettingsError for a question that is empty or no text, and where the history under ``memory``
         cannot be read; KeyboardInterrupt goes through.
         """
-        return self._run(question, self._conversation)
+        return self.iter(question).to_the_end()
+
+    def iter(self, question: str) -> Steps:
+        """The same, step by step: ``for step in agent.iter(question)``. Raises what ``run`` raises.
+
+        Nothing is sent before the next step is asked for, and time that passes meanwhile counts. At the end
+        the iterator's ``result`` is the RunResult; one that is closed earlier counts as interrupted.
+        """
+        return Steps(self._play(self._set_up(question)))
 
     def as_runnable(self) -> Runnable[str, RunResult]:
         """A LangChain Runnable from a question to its result."""
         return RunnableLambda(self.run, name="Agent")
 
-    def _run(self, question: str, conversation: Conversation | None) -> RunResult:
-        run = self._prepare(question, self._recall(conversation) if conversation else ())
+    def _play(self, setup: Setup) -> Generator[Step, None, RunResult]:
+        protocol = protocol_of(setup, self._specs)
+        prime(self._llm, protocol.head)
+        trace = self._trace.begin() if self._trace else None
+        note = self._noting(trace)
+        note(RunStarted(setup, self._budget.spent if self._budget else (0, 0.0, 0.0)))
+        chain = Chain(self._callbacks, setup.question)
+        ask, begin = live_ask(self._client, chain.callbacks, note), live_begin(chain.callbacks)
+        run = assemble(setup, protocol, ask=ask, begin=begin, note=note, budget=self._budget)
         try:
-            result = run.execute()
-        except KeyboardInterrupt:
-            self._emit(run.result(StopReason.INTERRUPTED, error=run.say("stopped_interrupted")))
+            result = yield from run.execute()
+            if result.answer:
+                self._remember(setup.question, result.answer)
+        except BaseException as error:  # Ctrl-C, or nobody wants the next step
+            note(run.result(StopReason.INTERRUPTED, error=run.say("stopped_interrupted")))
+            chain.fail(error)
             raise
         finally:
             run.meter.settle()
-        if conversation and result.answer:
-            self._remember(conversation, run.question, result.answer)
-        self._emit(result)
+        note(result)
+        chain.end(result)
         return result
 
-    @staticmethod
-    def _recall(conversation: Conversation) -> Sequence[BaseMessage]:
-        try:
-            return conversation.snapshot()
-        except Exception as error:  # only the caller can put right what lies under the memory
-            raise SettingsError(
-                f"the chat history under memory cannot be read, so nothing was asked ({describe(error)})"
-            ) from error
-
-    @staticmethod
-    def _remember(conversation: Conversation, question: str, answer: str) -> None:
-        try:
-            conversation.add(question, answer)
-        except Exception as error:  # a history that cannot be written must not cost the answer
-            _log.warning("the exchange was not saved to memory: %s", describe(error))
-
-    def _prepare(self, question: str, conversation: Sequence[BaseMessage]) -> Run:
+    def _set_up(self, question: str) -> Setup:
         if not isinstance(question, str):
             raise SettingsError(f"the question is a text, not {question!r:.80}")
         if not question.strip():
             raise SettingsError("the question is empty: ask something")
         question = question.encode("utf-8", errors="replace").decode("utf-8")
         language: Language = language_of(question) if self._language == "auto" else self._language
-        say = speaker(language)
-        tell_of_tracing(say)
-        protocol = PROTOCOLS[self._protocol](
-            question,
-            conversation,
-            self._tools,
-            self._specs,
-            language,
+        tell_of_tracing(speaker(language))
+        return Setup(
+            question=question,
+            language=language,
+            protocol=self._protocol,
+            model=name_of(self._llm),
+            limits=self._limits,
+            tools=tuple(self._tools),
+            conversation=tuple(self._recall()),
             instructions=self._instructions,
             examples=self._is_on(self._settings.examples),
             grammar=self._is_on(self._settings.grammar),
+            price=self._price,
+            budget=self._budget.limits if self._budget else None,
         )
-        prime(self._llm, protocol.head)
-        return Run(
-            question=question,
-            model=name_of(self._llm),
-            max_iterations=self._limits.max_iterations or protocol.max_iterations,
-            protocol=protocol,
-            client=self._client,
-            toolbox=Toolbox(self._tools, self._limits, say, self._callbacks),
-            bad_replies=BadReplies(self._limits.max_parse_errors),
-            meter=Meter(self._limits, self._price, self._budget),
-            say=say,
-            emit=self._emit,
-        )
+
+    def _recall(self) -> Sequence[BaseMessage]:
+        try:
+            return self._conversation.snapshot()
+        except Exception as error:  # only the caller can put right what lies under the memory
+            raise SettingsError(
+                f"the chat history under memory cannot be read, so nothing was asked ({describe(error)})"
+            ) from error
+
+    def _remember(self, question: str, answer: str) -> None:
+        try:
+            self._conversation.add(question, answer)
+        except Exception as error:  # a history that cannot be written must not cost the answer
+            _log.warning("the exchange was not saved to memory: %s", describe(error))
 
     def _is_on(self, switch: Switch) -> bool:
         return is_llama_cpp(self._llm) if switch == "auto" else switch == "on"
 
-    def _emit(self, event: Event) -> None:
-        if self._on_event is None:
-            return
+    def _noting(self, trace: RunTrace | None) -> Note:
+        """What is told of everything that happens in a run: its trace, and ``on_event`` of its part."""
+
+        def note(event: Happening) -> None:
+            if trace:
+                trace.write(event)
+            if self._on_event and isinstance(event, Event):
+                self._tell(event, self._on_event)
+
+        return note
+
+    @staticmethod
+    def _tell(event: Event, on_event: OnEvent) -> None:
         try:
-            self._on_event(event)
+            on_event(event)
         except Exception:  # a listener's fault is not the run's
             _log.exception("on_event raised; the run goes on")
+
+
+class Steps(Iterator[Step]):
+    """The steps of a run as they happen. ``result`` is None until the last one has been taken."""
+
+    def __init__(self, run: Generator[Step, None, RunResult]) -> None:
+        self.result: RunResult | None = None
+        self._run = run
+
+    def __next__(self) -> Step:
+        try:
+            return next(self._run)
+        except StopIteration as end:
+            self.result = end.value or self.result
+            raise
+
+    def to_the_end(self) -> RunResult:
+        """Take all the steps that are left, and return the result."""
+        for _ in self:
+            pass
+        if self.result is None:
+            raise SettingsError("the run was closed before its end, so it has no result")
+        return self.result
+
+    def close(self) -> None:
+        """End the run where it is; nothing of it is remembered."""
+        self._run.close()
 
 
 def run_agent(
@@ -196,6 +242,7 @@ def run_agent(
     callbacks: Sequence[Any] | None = None,
     on_event: OnEvent | None = None,
     instructions: str = "",
+    trace: str | os.PathLike[str] | None = None,
 ) -> RunResult:
     """Answer one question and return the RunResult; ``str(result)`` is the answer.
 
@@ -211,6 +258,7 @@ def run_agent(
         callbacks=callbacks,
         on_event=on_event,
         instructions=instructions,
+        trace=trace,
     )
     return agent.run(question)
 
@@ -233,6 +281,13 @@ def _handlers(callbacks: Any) -> list[Any]:
     for handler in handlers:
         _check("callbacks", handler, BaseCallbackHandler, "a list of LangChain callback handlers")
     return handlers
+
+
+def _trace_to(path: object, folder: str) -> Trace | None:
+    _check("trace", path, str | os.PathLike, "the path of a file or folder")
+    if path is None:
+        return Trace(os.path.join(folder, "")) if folder else None
+    return Trace(path)  # type: ignore[arg-type]  # just checked
 
 
 def _default_tools() -> list[BaseTool]:

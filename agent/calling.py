@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.tools import BaseTool, Tool
@@ -18,11 +18,11 @@ Input = str | Mapping[str, object]
 class RunningCall:
     """A tool at work. Several of them run side by side; each has ``timeout_s`` seconds from its start."""
 
-    def __init__(self, tool: BaseTool, given: Input, timeout_s: float, callbacks: Sequence[Any]) -> None:
+    def __init__(self, tool: BaseTool, given: Input, timeout_s: float, callbacks: Any = None) -> None:
         self.tool = tool
         self.given = given
         self.timeout_s = timeout_s
-        self._callbacks = list(callbacks)
+        self._callbacks = callbacks
         self._started = time.monotonic()
         self._ended: float | None = None
         self._call = Call(self._work, "agent-tool")
@@ -43,7 +43,7 @@ class RunningCall:
             self._ended = time.monotonic()
 
 
-def _run(tool: BaseTool, tool_input: Any, callbacks: list[Any]) -> Any:
+def _run(tool: BaseTool, tool_input: Any, callbacks: Any) -> Any:
     """Run a tool in this thread, which has no event loop: one that is a coroutine only gets its own."""
     if getattr(tool, "func", True) is None:
         return asyncio.run(tool.arun(tool_input, callbacks=callbacks))

@@ -20,11 +20,13 @@ from langchain_core.messages import AIMessage, BaseMessage
 from agent.call_arguments import written
 from agent.deadline import DeadlinePassed, run_within
 from agent.limits import LimitReached
+from agent.observing import describe
 from agent.results import StopReason, Usage
 from agent.service_errors import Busy, Garbled, ModelFailed, Refused, judge, timed_out, without_reply
 
 ATTEMPTS = 3
 ATTEMPTS_GARBLED = 2  # for a reply that was paid for, and cannot be read
+MOST_TOKENS = 10**12  # of one request; whole numbers without an end cannot be reckoned with in dollars
 BACKOFF_S = 0.5  # before the second attempt, three times that before the third, each with some jitter
 
 
@@ -67,23 +69,30 @@ class Reply:
 class Client:
     """Asks one chat model, and remembers what its service refuses. Safe to share between threads."""
 
-    def __init__(self, llm: BaseChatModel, timeout_s: float, callbacks: Sequence[Any] = ()) -> None:
+    def __init__(self, llm: BaseChatModel, timeout_s: float) -> None:
         self._llm = _without_own_retries(llm)
         self._timeout_s = timeout_s
-        self._callbacks = list(callbacks)
         self._refused: set[str] = set()
 
-    def ask(self, request: Request, seconds_left: Callable[[], float]) -> Reply:
+    def ask(
+        self,
+        request: Request,
+        seconds_left: Callable[[], float],
+        callbacks: Any = None,
+        on_failed: Callable[[str], None] = lambda _: None,
+    ) -> Reply:
         """Send a request, up to three times where the service is busy, and return the reply.
 
         One whose tool calls the caller's own model class stumbles over is asked for once more.
 
-        ``seconds_left`` bounds attempts and waits together. Raises ModelFailed, ContextTooLong, LimitReached.
+        ``seconds_left`` bounds attempts and waits together. ``callbacks`` are LangChain's, a list or a
+        manager. ``on_failed`` is told of every attempt that the client raised for. Raises ModelFailed,
+        ContextTooLong, LimitReached.
         """
         failed = busy = garbled = 0
         while True:
             try:
-                return _read(self._attempt(request, seconds_left()), failed)
+                return read_reply(self._attempt(request, seconds_left(), callbacks, on_failed), failed)
             except Refused as refused:
                 failed += 1
                 self._refused.add(refused.parameter)
@@ -100,14 +109,16 @@ class Client:
             except (ModelFailed, LimitReached) as error:
                 raise _counted(error, failed + 1) from None
 
-    def _attempt(self, request: Request, seconds_left: float) -> BaseMessage | str:
+    def _attempt(
+        self, request: Request, seconds_left: float, callbacks: Any, on_failed: Callable[[str], None]
+    ) -> BaseMessage | str:
         timeout_s = min(self._timeout_s, seconds_left)
         if timeout_s <= 0:
             raise LimitReached(StopReason.TIME_LIMIT)
         # As it is now: another run that shares this client may learn of a refusal while this one waits.
         refused = frozenset(self._refused)
         options = self._options(request, refused)
-        config: Any = {"callbacks": self._callbacks}
+        config: Any = {"callbacks": callbacks}
         started = time.monotonic()
         try:
             return run_within(
@@ -118,8 +129,10 @@ class Client:
         except KeyboardInterrupt:
             raise
         except DeadlinePassed:
+            on_failed(f"no reply within {timeout_s:.3g} s")
             raise self._out_of_time(seconds_left) from None
         except BaseException as error:
+            on_failed(describe(error))
             # The client's own timeout has the same length: where it comes first, that is no reason to retry.
             if timed_out(error) and time.monotonic() - started >= timeout_s:
                 raise self._out_of_time(seconds_left) from None
@@ -153,8 +166,8 @@ class Client:
         return {**options, "extra_body": extra_body} if extra_body else options
 
 
-def _read(message: BaseMessage | str, failed: int) -> Reply:
-    """The reply in a message, or in the bare text of a model that is no chat model."""
+def read_reply(message: BaseMessage | str, failed: int) -> Reply:
+    """The reply in a message, or in a model's bare text, after ``failed`` attempts without one."""
     message = AIMessage(content=message) if isinstance(message, str) else message
     metadata = message.response_metadata or {}
     told = metadata.get("token_usage")
@@ -169,7 +182,8 @@ def _read(message: BaseMessage | str, failed: int) -> Reply:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and value >= 0 else None
+    """Tokens as a service counts them; a number that no reply can have is no count."""
+    return value if isinstance(value, int) and 0 <= value <= MOST_TOKENS else None
 
 
 def text_of(content: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Literal, TypeVar
 
@@ -106,6 +107,12 @@ class Budget:
             self._cost_usd += cost_usd
             self._seconds += seconds
 
+    @property
+    def spent(self) -> tuple[int, float, float]:
+        """Tokens, US dollars and seconds so far."""
+        with self._lock:
+            return self._tokens, self._cost_usd, self._seconds
+
     def exceeded(self) -> StopReason | None:
         with self._lock:
             return _first_exceeded(self.limits, self._tokens, self._cost_usd, self._seconds)
@@ -132,19 +139,26 @@ def _or_infinite(cap: float | None) -> float:
 class Meter:
     """What one run has used so far, held against its limits and the agent's budget."""
 
-    def __init__(self, limits: Limits, price: Price | None = None, budget: Budget | None = None) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        price: Price | None = None,
+        budget: Budget | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.limits = limits
         self.usage = Usage(cost_usd=0.0 if price else None)
         self._price = price
         self._budget = budget
         self._tokens = 0
         self._cost_usd = 0.0
-        self._started = time.monotonic()
+        self._clock = clock
+        self._started = clock()
         self._kept_back = min(KEPT_BACK_SHARE * self.seconds_left(last_request=True), KEPT_BACK_MOST_S)
 
     @property
     def elapsed_s(self) -> float:
-        return time.monotonic() - self._started
+        return self._clock() - self._started
 
     def seconds_left(self, *, last_request: bool = False) -> float:
         """Seconds until the run must end; an ordinary step leaves the last request its share."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent.bad_replies import BadReplies
-from agent.client import Client, Reply
+from agent.client import Reply
 from agent.limits import LimitReached, Meter
 from agent.protocols.decisions import Act, Decision, Finish, Malformed
 from agent.results import Event, LastRequest, Observation, RunResult, Step, StepStarted, StopReason
+from agent.seams import Ask
 from agent.service_errors import ContextTooLong, ModelFailed
 from agent.toolbox import Toolbox
 from prompts import Say
@@ -32,7 +33,7 @@ class Run:
     model: str
     max_iterations: int
     protocol: Protocol
-    client: Client
+    ask: Ask
     toolbox: Toolbox
     bad_replies: BadReplies
     meter: Meter
@@ -40,8 +41,11 @@ class Run:
     emit: Callable[[Event], None]
     steps: list[Step] = field(default_factory=list)
 
-    def execute(self) -> RunResult:
-        """Ask, read, act, until there is an answer, a limit is reached or the model fails."""
+    def execute(self) -> Generator[Step, None, RunResult]:
+        """Ask, read, act, until there is an answer, a limit is reached or the model fails.
+
+        Each step is yielded as it ends, and nothing is sent before the next one is asked for.
+        """
         try:
             for number in range(1, self.max_iterations + 1):
                 self.meter.check()
@@ -50,16 +54,16 @@ class Run:
                 decision = self.bad_replies.judge(self.protocol.read(reply))
                 match decision:
                     case Finish():
-                        self._end(reply, decision)
+                        yield self._end(reply, decision)
                         return self.result(
                             StopReason.FINAL_ANSWER, decision.answer, unformatted=decision.unformatted
                         )
                     case Act():
                         observations = self.toolbox.run(decision.actions, self.meter.seconds_left)
                         self.protocol.add_observations(decision, observations)
-                        self._end(reply, decision, observations)
+                        yield self._end(reply, decision, observations)
                     case Malformed():
-                        self._end(reply, decision, error=self.protocol.add_correction(decision))
+                        yield self._end(reply, decision, error=self.protocol.add_correction(decision))
                 self.toolbox.check()
                 self.bad_replies.check()
             raise LimitReached(StopReason.MAX_ITERATIONS)
@@ -97,11 +101,11 @@ class Run:
         """One paid request; once more, with less in it, when the model's context is too small."""
         request = self.protocol.request()
         try:
-            reply = self.client.ask(request, self.meter.seconds_left)
+            reply = self.ask(request, self.meter.seconds_left)
         except ContextTooLong as too_long:
             self.meter.add_retries(too_long.retries)
             request = self.protocol.request(shortened=True)
-            reply = self.client.ask(request, self.meter.seconds_left)
+            reply = self.ask(request, self.meter.seconds_left)
         self._used = self.meter.add(reply.usage, request.characters + len(reply.raw))
         return reply
 
@@ -121,7 +125,7 @@ class Run:
         try:
             self.meter.check(last_request=True)
             self.emit(LastRequest(reason))
-            reply = self.client.ask(request, lambda: self.meter.seconds_left(last_request=True))
+            reply = self.ask(request, lambda: self.meter.seconds_left(last_request=True))
         except (LimitReached, ModelFailed) as failure:
             self.meter.add_retries(failure.retries)
             return ""
@@ -147,7 +151,7 @@ class Run:
         decision: Decision,
         observations: Sequence[Observation] = (),
         error: str | None = None,
-    ) -> None:
+    ) -> Step:
         step = Step(
             number=len(self.steps) + 1,
             thought=decision.thought,
@@ -160,3 +164,4 @@ class Run:
         )
         self.steps.append(step)
         self.emit(step)
+        return step

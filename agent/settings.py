@@ -32,6 +32,7 @@ class Settings:
     examples: Switch
     prices: dict[str, Price]
     local_model_path: str
+    trace_dir: str
 
 
 def load_settings() -> Settings:
@@ -47,6 +48,7 @@ def load_settings() -> Settings:
         examples=_switch("AGENT_EXAMPLES"),
         prices=_prices(_text("AGENT_PRICES")),
         local_model_path=_text("LOCAL_MODEL_PATH"),
+        trace_dir=_text("AGENT_TRACE_DIR"),
     )
 
 

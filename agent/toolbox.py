@@ -9,15 +9,16 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from langchain_core.tools import BaseTool
 
 from agent.calling import RunningCall
 from agent.deadline import DeadlinePassed
+from agent.events import Note, ToolEnded, ToolRaised, ToolReturned, ToolStarted, ToolTimedOut
 from agent.limits import LimitReached, Limits
 from agent.observing import ERROR_PREFIX, clean_output, describe, shorten, to_text
 from agent.results import Action, CallFault, Observation, StopReason
+from agent.seams import Begin, Begun
 from prompts import Say
 
 # An unknown tool cannot fail, and a call past the most of one reply is not the tool's fault.
@@ -28,13 +29,19 @@ class Toolbox:
     """The tools of one run, with its failures and its last calls. One run, one toolbox."""
 
     def __init__(
-        self, tools: Sequence[BaseTool], limits: Limits, say: Say, callbacks: Sequence[Any] = ()
+        self,
+        tools: Sequence[BaseTool],
+        limits: Limits,
+        say: Say,
+        begin: Begin = RunningCall,
+        note: Note = lambda _: None,
     ) -> None:
         self.repeats = 0  # steps in a row that asked only for what had just been asked
         self._tools = {tool.name: tool for tool in tools}
         self._limits = limits
         self._say = say
-        self._callbacks = list(callbacks)
+        self._begin_call = begin
+        self._note = note
         self._strikes: Counter[str] = Counter()
         self._previous: dict[str, Observation] = {}
 
@@ -50,7 +57,7 @@ class Toolbox:
             for key, action in wanted.items()
         }
         batch = {
-            key: self._observe(call) if isinstance(call, RunningCall) else call for key, call in begun.items()
+            key: call if isinstance(call, Observation) else self._observe(call) for key, call in begun.items()
         }
         self._count_strikes(wanted, batch)
         again = all(key in self._previous and not seen.ran for key, seen in batch.items())
@@ -76,9 +83,7 @@ class Toolbox:
         )
         return f"{action.tool}[{''.join(text.split())}]{action.fault.kind if action.fault else ''}"
 
-    def _begin(
-        self, action: Action, earlier: Observation | None, seconds_left: float
-    ) -> RunningCall | Observation:
+    def _begin(self, action: Action, earlier: Observation | None, seconds_left: float) -> Begun | Observation:
         """Set a call to work, or say why it is not made."""
         if action.fault is not None:
             return Observation(self._refusal(action.tool, action.fault), ok=False, ran=False)
@@ -90,20 +95,21 @@ class Toolbox:
             text = self._say("repeated_action", observation=earlier.text)
             return Observation(text, ok=earlier.ok, ran=False)
         own = float(metadata.get("timeout_s", self._limits.tool_timeout_s))
-        return RunningCall(tool, action.input, max(min(own, seconds_left), 0.0), self._callbacks)
+        timeout_s = max(min(own, seconds_left), 0.0)
+        self._note(ToolStarted(tool.name, action.input, timeout_s))
+        return self._begin_call(tool, action.input, timeout_s)
 
-    def _observe(self, call: RunningCall) -> Observation:
-        name = call.tool.name
-        try:
-            text = call.result()
-            ok = not text.startswith(ERROR_PREFIX)
-            text = clean_output(text) or self._say("no_output", tool=name, input=to_text(call.given))
-        except KeyboardInterrupt:
-            raise
-        except DeadlinePassed:
-            ok, text = False, self._say("tool_timeout", tool=name, seconds=f"{call.timeout_s:.3g}")
-        except BaseException as error:  # SystemExit and its like from a tool end the call, not the run
-            ok, text = False, self._say("tool_failed", tool=name, error=describe(error))
+    def _observe(self, call: Begun) -> Observation:
+        ended = _ended(call)
+        self._note(ended)
+        match ended:
+            case ToolReturned(name, text):
+                ok = not text.startswith(ERROR_PREFIX)
+                text = clean_output(text) or self._say("no_output", tool=name, input=to_text(call.given))
+            case ToolRaised(name, error):
+                ok, text = False, self._say("tool_failed", tool=name, error=error)
+            case ToolTimedOut(name):
+                ok, text = False, self._say("tool_timeout", tool=name, seconds=f"{call.timeout_s:.3g}")
         text = shorten(text, self._limits.max_observation_chars, self._say)
         return Observation(text, ok, call.duration_s)
 
@@ -135,6 +141,19 @@ class Toolbox:
             return seen
         note = self._say("tool_switched_off", tool=action.tool, failures=self._limits.max_tool_failures)
         return Observation(f"{seen.text}\n{note}", seen.ok, seen.duration_s, seen.ran)
+
+
+def _ended(call: Begun) -> ToolEnded:
+    """Wait for a call; whatever the tool raised, a SystemExit too, ends the call and not the run."""
+    name = call.tool.name
+    try:
+        return ToolReturned(name, call.result(), call.duration_s)
+    except KeyboardInterrupt:
+        raise
+    except DeadlinePassed:
+        return ToolTimedOut(name, call.duration_s)
+    except BaseException as error:
+        return ToolRaised(name, describe(error), call.duration_s)
 
 
 def _is_tried(action: Action, seen: Observation) -> bool:

@@ -1,0 +1,94 @@
+"""Reading traces: the runs in a file, each with its records whole again."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agent.errors import SettingsError
+from agent.records import Record
+from agent.trace import RAW, TEXT, VERSION
+
+
+@dataclass
+class RecordedRun:
+    """One run out of a trace. ``records`` begin with ``run_started`` and, unless it was cut off, end with
+    ``run_ended``. Texts and requests are whole in them; ``t`` is seconds since the start.
+    """
+
+    name: str
+    records: list[Record] = field(default_factory=list)
+    _texts: dict[int, str] = field(default_factory=dict, repr=False)
+    _sent: list[Any] = field(default_factory=list, repr=False)
+
+    @property
+    def started(self) -> Record:
+        return self.records[0]
+
+    @property
+    def ended(self) -> Record | None:
+        last = self.records[-1]
+        return last if last["event"] == "run_ended" else None
+
+    def add(self, record: Record) -> None:
+        """Take in the next line of this run. Raises KeyError, TypeError for one that does not fit."""
+        if record["event"] == "text":
+            self._texts[record["id"]] = record["text"]
+            return
+        record = self._whole(record)
+        if record["event"] == "request":
+            self._sent = [*self._sent[: record.pop("keep")], *record.pop("add")]
+            record["messages"] = self._sent
+        self.records.append(record)
+
+    def _whole(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._whole(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        if value.keys() == {TEXT}:
+            return self._texts[value[TEXT]]
+        inner = value[RAW] if value.keys() == {RAW} else value
+        return {key: self._whole(each) for key, each in inner.items()}
+
+
+def read_trace(path: str | os.PathLike[str]) -> list[RecordedRun]:
+    """The runs in a trace, in the order in which they started.
+
+    A last line that was cut off (a process that was killed, a full disk) is left out. Raises SettingsError
+    for a file that cannot be read, holds no run, or is of a later version than this one knows.
+    """
+    runs: dict[str, RecordedRun] = {}
+    for number, line in enumerate(_lines(Path(path)), 1):
+        try:
+            record = json.loads(line)
+            name = record.pop("run")
+            if record["event"] == "run_started" and record["version"] > VERSION:
+                raise SettingsError(
+                    f"{path} was written by a later version (trace version {record['version']},"
+                    f" this one reads {VERSION}): update"
+                )
+            runs.setdefault(name, RecordedRun(name)).add(record)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            if isinstance(error, SettingsError):
+                raise
+            raise SettingsError(f"{path}: line {number} is no record of a trace") from None
+    whole = [run for run in runs.values() if run.records and run.started["event"] == "run_started"]
+    if not whole:
+        raise SettingsError(f"{path} holds no run: --trace FILE or AGENT_TRACE_DIR write traces")
+    return whole
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """The lines of a file but for one that was cut off at its end."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read ({error.strerror})") from None
+    for line in data.split(b"\n")[:-1]:
+        if line.strip():
+            yield line.decode("utf-8", errors="replace")
