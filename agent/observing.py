@@ -46,13 +46,17 @@ def clean_output(text: str) -> str:
     return redact(text) if text.startswith(ERROR_PREFIX) else redact_output(text)
 
 
+def words_of(error: BaseException) -> str:
+    """An exception's own text, whole and with its secrets: for reading, never for showing."""
+    try:
+        return str(error).encode("utf-8", errors="replace").decode("utf-8")
+    except Exception:  # an exception whose __str__ raises must not end the run
+        return ""
+
+
 def describe(error: BaseException) -> str:
     """One line for an exception: its class and its own words, without secrets and without a traceback."""
-    try:
-        words = str(error)
-    except Exception:  # an exception whose __str__ raises must not end the run
-        words = ""
-    words = " ".join(redact(words.encode("utf-8", errors="replace").decode("utf-8")).split())
+    words = " ".join(redact(words_of(error)).split())
     if len(words) > MAX_ERROR_CHARS:
         words = words[: MAX_ERROR_CHARS - 1] + "…"
     return f"{type(error).__name__}: {words}" if words else type(error).__name__

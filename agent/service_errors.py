@@ -12,11 +12,12 @@ import math
 import re
 import time
 import traceback
+from collections.abc import Mapping
 
 from langchain_core.messages import AIMessage
 from langchain_core.pydantic_v1 import ValidationError
 
-from agent.observing import describe, to_text
+from agent.observing import describe, to_text, words_of
 from agent.redaction import redact
 from prompts import Say
 
@@ -106,7 +107,7 @@ def judge(error: BaseException, *, with_tools: bool = False) -> ModelFailed | Bu
 
 def _judge_status(status: int, error: BaseException, with_tools: bool) -> ModelFailed | Busy | Refused:
     failure = ModelFailed(_name(status), detail=f"status {status}: {_own_words(error)}")
-    words = f"{getattr(error, 'code', None) or ''} {error}"
+    words = f"{getattr(error, 'code', None) or ''} {words_of(error)}"
     if status in (400, 413, 422) and _TOO_LONG.search(words):
         return ContextTooLong("model_too_long")
     if status in (400, 422) and (parameter := _refused_parameter(error, words)):
@@ -208,8 +209,8 @@ def _refused_parameter(error: BaseException, words: str) -> str:
 
 def _retry_after(error: BaseException) -> float | None:
     """Seconds from a Retry-After header, which holds seconds or a date (RFC 9110, section 10.2.3)."""
-    headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    value = str(headers.get("retry-after", "")).strip()
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    value = str(headers.get("retry-after", "")).strip() if isinstance(headers, Mapping) else ""
     try:
         seconds = float(value)
         return None if math.isnan(seconds) else max(seconds, 0.0)

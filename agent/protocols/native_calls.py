@@ -21,6 +21,7 @@ from agent.protocols.calls import resolve
 from agent.protocols.calls_in_text import RawCall, calls_in_text
 from agent.protocols.decisions import Act, Decision, Fault, Finish, Malformed, ToolSpec
 from agent.protocols.labels import visible
+from agent.protocols.reply import read_reply
 from agent.results import Action, CallFault
 
 MAX_CALLS = 32  # that are run for one reply: each takes a thread
@@ -28,6 +29,10 @@ MAX_NAME_CHARS = 60  # of a tool that there is not
 _NO_NAME = "unknown"
 _THOUGHT = re.compile(r"(?:Thought|思考)[ \t]{0,3}[:：]([^\n]*)")
 _ANSWER_LABEL = re.compile(r"\A(?:Final Answer|最终答案)[ \t]{0,3}[:：]\s*")
+_ACTION_LINE = re.compile(
+    r"^[ \t*_`]{0,9}(?:Action|行动)[*_`]{0,3}[ \t]{0,3}[:：][ \t*_`]{0,6}[\w-]{1,64}[\[［]", re.M
+)
+_FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]+")
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -60,7 +65,7 @@ def read_message(
             return Malformed(fault, thought=found.before, kept=_words(shown[:MAX_QUOTED_CHARS]))
         calls, shown = list(found.calls), found.before
     if not calls:
-        return _answer(shown, cut=cut)
+        return _answer(shown, tools, cut=cut)
     calls = list(_with_own_ids(calls, used_ids))
     actions = tuple(_actions(calls, tools))
     kept = _kept(message, shown, calls, actions)
@@ -72,13 +77,25 @@ def read_message(
     return Act(actions, thought=thought, kept=kept)
 
 
-def _answer(shown: str, *, cut: bool) -> Decision:
+def _answer(shown: str, tools: Sequence[ToolSpec], *, cut: bool) -> Decision:
     if cut:
         return Malformed("cut", kept=_words(shown[:MAX_QUOTED_CHARS]))
     thought, words = _thought_and_words(shown)
     if not words:
         return Malformed("empty", thought=thought, kept=_words(shown))
+    if _is_call_in_words(words, tools):
+        return Malformed("bad_call", thought=thought, kept=_words(shown[:MAX_QUOTED_CHARS]))
     return Finish(words, thought=thought, kept=_words(shown))
+
+
+def _is_call_in_words(words: str, tools: Sequence[ToolSpec]) -> bool:
+    """``Action: Name[...]``, as the text protocol writes a call: a model that knows no better means one."""
+    if _ACTION_LINE.search(_FENCED.sub("", words)):
+        return True
+    decision = read_reply(words, tools)
+    return isinstance(decision, Act) or (
+        isinstance(decision, Malformed) and decision.fault in ("unclosed", "trailing")
+    )
 
 
 def _thought_and_words(shown: str) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from agent.protocols.arguments import closes_for_sure, closing
 from agent.protocols.calls import decide, is_answer, json_call, resolve, says_nothing, unknown
+from agent.protocols.calls_in_text import CALL_MARK
 from agent.protocols.decisions import Decision, Finish, Malformed, ToolSpec
 from agent.protocols.labels import OPENERS, Piece, has_inline_label, pieces, visible, without_turn_ends
 
@@ -99,6 +100,8 @@ def _answer(shown: str, piece: Piece) -> _Verdict | None:
     answer = _undressed(shown[piece.body : piece.end], piece.dress)
     if piece.mark.startswith(">"):
         answer = _QUOTE_MARK.sub("", answer)
+    if CALL_MARK.match(answer):
+        return _Verdict(Malformed("bad_call", answer[:_QUOTED]), piece.start, piece.end)
     return _Verdict(Finish(answer), piece.start, piece.end) if answer else None
 
 
@@ -223,7 +226,7 @@ def _undecided(shown: str, parts: Sequence[Piece], tools: Sequence[ToolSpec]) ->
 
 def _has_call_markup(prose: str, tools: Sequence[ToolSpec]) -> bool:
     """Tags of a call, an object that is one, our name before a bracket: no answer, even the second time."""
-    if "<tool_call" in prose or (_OBJECT.match(prose) and _CALL_KEY.search(prose)):
+    if CALL_MARK.search(prose) or (_OBJECT.match(prose) and _CALL_KEY.search(prose)):
         return True
     names = [tool.name.lower() for tool in tools]
     said = prose.lower()

@@ -1,0 +1,1 @@
+"""Random runs: what they are made of, how they are played, and what must hold of each."""
