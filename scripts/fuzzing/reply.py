@@ -6,6 +6,7 @@ beginning, and many units follow it: then time is compared.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 
@@ -15,7 +16,7 @@ from agent.protocols.decisions import Act, Decision, Finish, Malformed, ToolSpec
 from agent.protocols.reply import read_reply
 from scripts.fuzzing.growth import grows_too_fast
 from scripts.fuzzing.mutations import mutated, often, soup
-from scripts.fuzzing.target import Input, Target, hold
+from scripts.fuzzing.target import Broken, Input, Target, hold
 
 TOOLS = (
     ToolSpec("Calculator", ("expression",)),
@@ -72,7 +73,17 @@ FRAGMENTS = (
         "~~~",
     ),
     *("\n", "\n", "\n", "\r\n", "\r", " ", "\t", "*", "**", "#", "_", ":", "：", ",", ".", "\x00", "\ud800"),
-    *("2+2", "*3", "²", "x3", "Lima", '{"amount": 1}', '{"action": "Time", "action_input": ""}', "\u3000"),
+    *(
+        "2+2",
+        "*3",
+        "²",
+        "x3",
+        "Lima",
+        '{"amount": 1}',
+        '{"amount": NaN}',
+        '{"action": "Time", "action_input": ""}',
+        "\u3000",
+    ),
     *('{"name": "Calculator", "arguments": {"expression": "1"}}', "Calculator[1]", "Action: Time[]\n"),
     *(
         "> ",
@@ -136,6 +147,7 @@ def _check_decision(decision: Decision) -> None:
         tool = next(tool for tool in TOOLS if tool.name == action.tool)
         hold(isinstance(action.input, str) == (len(tool.fields) == 1), "an input fits its tool", action)
         hold(action.input or not tool.input_required, "a required input is not empty", action)
+        _check_writable(action.input)
     elif isinstance(decision, Finish):
         hold(decision.answer.strip(), "an answer says something", decision)
         fenced = _FENCE.search(decision.answer)
@@ -144,6 +156,14 @@ def _check_decision(decision: Decision) -> None:
         hold(len(decision.detail) <= 300, "a fault quotes at most 300 characters", decision)
     else:
         hold(not _MARKUP.search(decision.detail), "prose taken as an answer holds no call markup", decision)
+
+
+def _check_writable(given: object) -> None:
+    """Traces and strict services take it: Python's reader of JSON is more lenient than its writer."""
+    try:
+        json.dumps(given, allow_nan=False, ensure_ascii=False).encode("utf-8")
+    except ValueError as error:  # of which half a character is one
+        raise Broken(f"an input can be written as JSON: {given!r:.200}") from error
 
 
 def _check_thinking(text: str, decision: Decision, *, cut: bool) -> None:

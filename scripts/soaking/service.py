@@ -18,6 +18,7 @@ from scripts.soaking.marks import Mark, marks_in
 from scripts.soaking.tools import tool_for
 
 WINDOW = 10  # messages of earlier exchanges: five questions, five answers
+BACKLOG = 256  # with few places in the queue, a connection of many at once is lost, and waits for a minute
 MOST_REMEMBERED = 1000  # runs that have been told once to come back later
 MOST_COMPLAINTS = 20  # that are kept word for word
 PROMPT_TOKENS = 100  # of each request
@@ -47,6 +48,7 @@ class SoakService(Service):
 
     def __init__(self) -> None:
         super().__init__()
+        self._server.socket.listen(BACKLOG)
         self.asked = self.crossed = self.tokens = 0
         self.most_tokens = 0  # of one request
         self.complaints: list[str] = []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -135,3 +137,39 @@ def test_a_value_is_held_to_the_last_digits_that_are_shown() -> None:
     off = third + Fraction(1, 10**12)
     with pytest.raises(Broken, match="the value is right"):
         calculator.check({"expression": "1/3", "low": str(off), "high": str(off)})
+
+
+HANGING = """
+import sys
+from hypothesis import strategies as st
+from scripts import fuzz
+from scripts.fuzzing import search
+from scripts.fuzzing.target import Target
+
+def check(given):
+    while given["text"]:  # and the interpreter's lock need not be let go
+        pass
+
+search.HANG_S = 0.3
+target = Target("planted", check, lambda seeds: st.builds(dict, text=st.just("around and around")))
+sys.exit(fuzz.main(["--corpus", sys.argv[1], "--target", "all"], {"planted": target}))
+"""
+
+
+def test_an_input_that_hangs_ends_the_process_and_is_left_in_a_file(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", HANGING, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=fuzz.ROOT,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if "is left in" in line]
+    left = Path(line.rpartition(" is left in ")[2])
+    try:
+        assert "around and around" in left.read_text(encoding="utf-8")
+    finally:
+        left.unlink()
