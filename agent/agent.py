@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from langchain.memory import ConversationBufferWindowMemory
@@ -25,11 +26,15 @@ from agent.models import is_llama_cpp, load_model, name_of
 from agent.observing import describe
 from agent.prompt_cache import prime
 from agent.protocols.tool_calls import ToolCallsProtocol
+from agent.recorded import read_trace
 from agent.registry import check_native
 from agent.results import Event, RunResult, Step, StopReason
-from agent.seams import live_ask, live_begin
+from agent.seams import World, live_ask, live_begin
 from agent.settings import Settings, Switch, load_settings
 from agent.setup import Setup
+from agent.splice import Splice
+from agent.steps import Steps
+from agent.tape import Differs, TapeEnds
 from agent.toolspecs import specs_of
 from agent.trace import RunTrace, Trace
 from agent.tracing_notice import tell_of_tracing
@@ -117,22 +122,40 @@ class Agent:
         """
         return Steps(self._play(self._set_up(question)))
 
+    def resume(self, trace: str | os.PathLike[str], from_step: int) -> RunResult:
+        """The last run in a trace again: as recorded up to ``from_step``, and from there on with this agent's
+        model and tools. Its limits, prompts and conversation stay those of the trace; nothing is remembered.
+
+        Raises SettingsError for a file that is no trace, a step or a tool that is not to be had, and where
+        the steps before would not be the same today.
+        """
+        splice = Splice(read_trace(trace)[-1], from_step, self._tools)
+        setup = replace(splice.setup, model=name_of(self._llm), price=self._price)
+        try:
+            return Steps(self._play(setup, splice)).to_the_end()
+        except (TapeEnds, Differs) as end:
+            raise SettingsError(
+                f"it cannot go on from step {from_step}: {end or 'the trace ends before'}"
+            ) from None
+
     def as_runnable(self) -> Runnable[str, RunResult]:
         """A LangChain Runnable from a question to its result."""
         return RunnableLambda(self.run, name="Agent")
 
-    def _play(self, setup: Setup) -> Generator[Step, None, RunResult]:
+    def _play(self, setup: Setup, splice: Splice | None = None) -> Generator[Step, None, RunResult]:
         protocol = protocol_of(setup, self._specs)
         prime(self._llm, protocol.head)
         trace = self._trace.begin() if self._trace else None
         note = self._noting(trace)
         note(RunStarted(setup, self._budget.spent if self._budget else (0, 0.0, 0.0)))
         chain = Chain(self._callbacks, setup.question)
-        ask, begin = live_ask(self._client, chain.callbacks, note), live_begin(chain.callbacks)
-        run = assemble(setup, protocol, ask=ask, begin=begin, note=note, budget=self._budget)
+        world = World(live_ask(self._client, chain.callbacks, note), live_begin(chain.callbacks), note)
+        if splice:
+            world = splice.over(world)
+        run = assemble(setup, protocol, world, self._budget)
         try:
             result = yield from run.execute()
-            if result.answer:
+            if result.answer and not splice:
                 self._remember(setup.question, result.answer)
         except BaseException as error:  # Ctrl-C, or nobody wants the next step
             note(run.result(StopReason.INTERRUPTED, error=run.say("stopped_interrupted")))
@@ -201,33 +224,6 @@ class Agent:
             on_event(event)
         except Exception:  # a listener's fault is not the run's
             _log.exception("on_event raised; the run goes on")
-
-
-class Steps(Iterator[Step]):
-    """The steps of a run as they happen. ``result`` is None until the last one has been taken."""
-
-    def __init__(self, run: Generator[Step, None, RunResult]) -> None:
-        self.result: RunResult | None = None
-        self._run = run
-
-    def __next__(self) -> Step:
-        try:
-            return next(self._run)
-        except StopIteration as end:
-            self.result = end.value or self.result
-            raise
-
-    def to_the_end(self) -> RunResult:
-        """Take all the steps that are left, and return the result."""
-        for _ in self:
-            pass
-        if self.result is None:
-            raise SettingsError("the run was closed before its end, so it has no result")
-        return self.result
-
-    def close(self) -> None:
-        """End the run where it is; nothing of it is remembered."""
-        self._run.close()
 
 
 def run_agent(

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from agent.errors import SettingsError
-from agent.records import Record
+from agent.records import Record, setup_from
+from agent.setup import Setup
 from agent.trace import RAW, TEXT, VERSION
 
 
@@ -92,3 +93,13 @@ def _lines(path: Path) -> Iterator[str]:
     for line in data.split(b"\n")[:-1]:
         if line.strip():
             yield line.decode("utf-8", errors="replace")
+
+
+def setup_of(run: RecordedRun) -> Setup:
+    """What the run started with. Raises SettingsError where the trace does not hold all of it."""
+    try:
+        return setup_from(run.started)
+    except (KeyError, TypeError, ValueError) as error:
+        raise SettingsError(
+            f"the trace of run {run.name} does not hold what it started with ({error!r})"
+        ) from None

@@ -6,8 +6,10 @@ came back from a trace.
 
 from __future__ import annotations
 
+import time
 import typing
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.tools import BaseTool
@@ -46,6 +48,16 @@ class Ask(typing.Protocol):
 
 
 Begin = Callable[[BaseTool, Input, float], Begun]  # tool, input, seconds at most
+
+
+@dataclass(frozen=True)
+class World:
+    """All that a run has to do with outside itself; ``clock`` tells seconds."""
+
+    ask: Ask
+    begin: Begin
+    note: Note
+    clock: Callable[[], float] = time.monotonic
 
 
 def live_ask(client: Client, callbacks: Any, note: Note) -> Ask:
