@@ -34,6 +34,10 @@ _OBJECT = re.compile(r"(?:[`~]{3,}[\w-]*\s{1,9})?\[?\s{0,9}\{")
 _CALL_KEY = re.compile(
     r"[\"'](?:action|action_input|tool|tool_name|tool_input|function|arguments)[\"']\s{0,9}:"
 )
+# On the line of an answer's label no other label is looked for.
+_LABELLED_CALL = re.compile(
+    r"[*_`]{0,6}(?:Action|行动)[*_`]{0,6}[ \t]{0,3}[:：][ \t*_`]{0,6}[\w-]{1,64}[\[［(（]"
+)
 _FENCE_LINE = re.compile(r"`{3,}[\w-]*[ \t]*\n")
 _QUOTE_MARK = re.compile(r"^>[ \t]?", re.MULTILINE)
 _TAG_END = "</tool_call>"
@@ -100,7 +104,7 @@ def _answer(shown: str, piece: Piece) -> _Verdict | None:
     answer = _undressed(shown[piece.body : piece.end], piece.dress)
     if piece.mark.startswith(">"):
         answer = _QUOTE_MARK.sub("", answer)
-    if CALL_MARK.match(answer):
+    if CALL_MARK.match(answer) or _LABELLED_CALL.match(answer):
         return _Verdict(Malformed("bad_call", answer[:_QUOTED]), piece.start, piece.end)
     return _Verdict(Finish(answer), piece.start, piece.end) if answer else None
 

@@ -105,6 +105,7 @@ _FENCE = re.compile("```|~~~")
 _MARKUP = re.compile(
     r"\n(?:Action|Action Input|Final Answer|Observation|Question|行动|最终答案|工具结果)[:：]"
 )
+_CALL = re.compile(r"(?:Action|行动)[:：] ?(?:Calculator|Time)[\[(]|<tool_call>")
 _ENDS_OTHERWISE = re.compile(r"】|```|~~~|\nObse\w*\W*\Z")
 # An argument whose bracket nobody closes, whatever stands in it.
 _OPEN = st.text(st.characters(blacklist_characters="]］】\n\r<", blacklist_categories=["Cs"]), max_size=20)
@@ -150,6 +151,7 @@ def _check_decision(decision: Decision) -> None:
         _check_writable(action.input)
     elif isinstance(decision, Finish):
         hold(decision.answer.strip(), "an answer says something", decision)
+        hold(not _CALL.match(decision.answer), "an answer is no call", decision)
         fenced = _FENCE.search(decision.answer)
         hold(fenced or not _MARKUP.search(decision.answer), "an answer holds no call markup", decision)
     elif decision.fault != "no_label":
