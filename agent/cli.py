@@ -12,18 +12,19 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent import console
+from agent import cli_replay, console
 from agent.deadline import run_within
 from agent.errors import SettingsError
 from agent.limits import Limits
 from agent.models import Choice, build, choose
 from agent.results import RunResult, StopReason
 from agent.settings import Settings, load_settings
+from prompts import Language, language_of, speaker
 
 if TYPE_CHECKING:
     from agent.agent import Agent
@@ -62,15 +63,16 @@ def _fail(sentence: str, code: int) -> int:
 
 
 def _answer(options: argparse.Namespace, out: Any) -> int:
-    question = _question(options.question)
+    cli_replay.check(options)
+    if options.replay and options.from_step is None:
+        return cli_replay.compare(options, out)
+    task = _resumption(options) if options.replay else _question(options.question)
     settings = load_settings()
     choice = choose(options.model, options.base_url, settings)
     limits = _limits(options)
     instructions = _instructions(options.instructions)
 
-    from prompts import language_of, speaker
-
-    say = speaker(language_of(question) if options.language == "auto" else options.language)
+    say = speaker(task.language if options.language == "auto" else options.language)
     shown = console.Console(say, quiet=options.quiet, verbose=options.verbose)
     try:
         with shown, console.kept_for_answers(out):
@@ -80,18 +82,25 @@ def _answer(options: argparse.Namespace, out: Any) -> int:
                 return _build(options, choice, settings, shown, limits=limits, instructions=instructions)
 
             # In a worker thread, because an import can swallow the KeyboardInterrupt that falls into it.
-            result = run_within(float("inf"), prepare, "agent-import").run(question)
+            result = task.done_by(run_within(float("inf"), prepare, "agent-import"))
     except KeyboardInterrupt:
         if options.json and shown.result:
-            console.put_out(shown.result, out, as_json=True)
+            _put_out(shown.result, out, as_json=True)
         return _fail(say("stopped_interrupted"), EXIT_CODES[StopReason.INTERRUPTED])
     return _finish(result, shown, out, as_json=options.json)
 
 
 def _finish(result: RunResult, shown: console.Console, out: Any, *, as_json: bool) -> int:
     shown.end(result)
-    console.put_out(result, out, as_json=as_json)
+    _put_out(result, out, as_json=as_json)
     return EXIT_CODES.get(result.stop_reason, STOPPED)
+
+
+def _put_out(result: RunResult, out: Any, *, as_json: bool) -> None:
+    """Write the answer, where there is one, or the whole result as one JSON object."""
+    text = console.as_json(result.to_dict(), out) if as_json else result.answer
+    if text is not None:
+        console.write(text, out)
 
 
 def _introduce(choice: Choice, options: argparse.Namespace, shown: console.Console) -> None:
@@ -117,6 +126,7 @@ def _build(
         protocol=options.protocol,
         language=options.language,
         on_event=shown.on_event,
+        trace=options.trace,
         **more,
     )
 
@@ -166,7 +176,22 @@ def _searched_first(folder: str) -> Iterator[None]:
         sys.path.remove(folder)
 
 
-def _question(words: Sequence[str]) -> str:
+@dataclass(frozen=True)
+class Task:
+    """What an agent is to do, and the language in which it is told of."""
+
+    done_by: Callable[[Agent], RunResult]
+    language: Language
+
+
+def _resumption(options: argparse.Namespace) -> Task:
+    from agent.recorded import read_trace
+
+    path, step = options.replay, options.from_step
+    return Task(lambda agent: agent.resume(path, step), read_trace(path)[-1].started["language"])
+
+
+def _question(words: Sequence[str]) -> Task:
     """The arguments, or what comes through a pipe. Raises SettingsError when there is no question."""
     question = console.argument_text(" ".join(words)).strip()
     if not words and sys.stdin is not None and not console.is_terminal(sys.stdin):
@@ -176,7 +201,7 @@ def _question(words: Sequence[str]) -> str:
             raise SettingsError(f"the question cannot be read from stdin ({error.strerror})") from None
     if not question:
         raise SettingsError(NO_QUESTION)
-    return question
+    return Task(lambda agent: agent.run(question), language_of(question))
 
 
 def _instructions(text: str) -> str:

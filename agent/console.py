@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -86,10 +86,9 @@ def kept_for_answers(stream: TextIO | None) -> Iterator[None]:
         os.close(saved)
 
 
-def put_out(result: RunResult, stream: TextIO | None, *, as_json: bool) -> None:
-    """Write the answer, or the whole result as one JSON object, to ``stream``. May raise OSError."""
-    text = _json(result, stream) if as_json else result.answer
-    if stream is None or text is None:
+def write(text: str, stream: TextIO | None) -> None:
+    """Write what was asked for as a line to ``stream``. May raise OSError."""
+    if stream is None:
         return
     try:
         stream.write((clean(text) if is_terminal(stream) else text) + "\n")
@@ -98,8 +97,8 @@ def put_out(result: RunResult, stream: TextIO | None, *, as_json: bool) -> None:
         pass  # whoever read it has seen enough
 
 
-def _json(result: RunResult, stream: TextIO | None) -> str:
-    values = result.to_dict()
+def as_json(values: Mapping[str, object], stream: TextIO | None) -> str:
+    """One line of JSON, as ``stream`` can take it."""
     text = json.dumps(values, ensure_ascii=False, default=str)
     try:
         text.encode(getattr(stream, "encoding", None) or "utf-8")

@@ -19,10 +19,12 @@ settings, from the environment or from .env in the working folder (options win o
   AGENT_MODEL_TIMEOUT_S             of one request (60)
   AGENT_PRICES                      NAME=PROMPT/COMPLETION in US dollars per million tokens, ...
   AGENT_GRAMMAR, AGENT_EXAMPLES     auto, on or off: helps for small models
+  AGENT_TRACE_DIR                   a folder to which every run is traced, as with --trace
   AGENT_CACHE_DIR, LOCAL_MODEL_PATH folder of the embedded model; a GGUF file of your own
   WEATHER_PROVIDER, WEATHER_TIMEOUT_S, WEATHER_GEOCODING_URL, WEATHER_FORECAST_URL, WEATHER_API_KEY
 
-exit codes: 0 answered, 1 model or service failed, 2 usage or settings, 3 stopped at a limit, 130 Ctrl-C
+exit codes: 0 answered, 1 model or service failed, 2 usage or settings, 3 stopped at a limit,
+  4 a replay behaves otherwise, 130 Ctrl-C
 """
 LIMITS: dict[str, tuple[type, str, str]] = {
     "max_iterations": (int, "N", "steps, each a paid request (6; tools protocol: 8)"),
@@ -55,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"open-agent-loop {agent.__version__}")
     _add_model_options(parser.add_argument_group("model and tools"))
     _add_limits(parser.add_argument_group("limits"))
+    _add_trace_options(parser.add_argument_group("traces"))
     _add_output_options(parser.add_argument_group("output"))
     return parser
 
@@ -73,6 +76,15 @@ def _add_limits(group: Any) -> None:
         group.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar=metavar, help=text)
     text = "at a limit, ask once more for an answer, or end without (answer)"
     group.add_argument("--at-cap", choices=("answer", "error"), help=text)
+
+
+def _add_trace_options(group: Any) -> None:
+    text = "add the run to a file, or to a folder as a file of its own: all that decided it, without secrets"
+    group.add_argument("--trace", metavar="FILE", help=text)
+    text = "run what was recorded again, without a model, and say where it behaves otherwise"
+    group.add_argument("--replay", metavar="FILE", help=text)
+    text = "with --replay: go on live from this step, with --model and --tools"
+    group.add_argument("--from-step", type=int, metavar="N", help=text)
 
 
 def _add_output_options(group: Any) -> None:

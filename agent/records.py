@@ -128,8 +128,11 @@ def _of_message(message: BaseMessage) -> Record:
 
 def message_from(record: Record) -> BaseMessage:
     """The message in a record. Raises KeyError, TypeError or ValueError for something else."""
-    data = {name: part for name, part in record.items() if name != "type"}
-    return messages_from_dict([{"type": record["type"], "data": data}])[0]
+    parts = {name: part for name, part in record.items() if name != "type"}
+    needed = {name: parts[name] for name in ("tool_call_id", "role") if name in parts}
+    bare: Record = {"type": record["type"], "data": {"content": "", **needed}}
+    (message,) = messages_from_dict([bare])
+    return message.copy(update=parts)  # past the checks of LangChain's classes, as some models' replies come
 
 
 def _of_request(request: Request) -> Record:
