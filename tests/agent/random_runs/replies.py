@@ -178,4 +178,4 @@ def replies(way: str) -> st.SearchStrategy[Reply]:
     acting = _acting[way]
     unreadable = _unreadable if way == "tools" else _text
     others = [_text, _soup, unreadable, _odd, _passing, _fault, _ctrl_c, *_acting.values()]
-    return st.sampled_from([acting] * 10 + others).flatmap(lambda kind: kind)
+    return st.sampled_from([acting] * 14 + others).flatmap(lambda kind: kind)

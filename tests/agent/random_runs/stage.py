@@ -20,7 +20,7 @@ from agent import Agent, LastRequest, RunResult
 from tests.agent.random_runs.faults import Fault
 from tests.agent.random_runs.replies import Reply
 from tests.agent.random_runs.scenes import Scene, Turn
-from tests.agent.random_runs.tools import chosen, tools_of
+from tests.agent.random_runs.tools import chosen, tool_of
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,10 @@ class Record:
 _current: ContextVar[Record] = ContextVar("the run that this thread has a part in")
 
 
+def _run() -> Record:
+    return _current.get()
+
+
 class RandomModel(BaseChatModel):
     """Gives each run the replies of its turn, and tells the run of what was sent."""
 
@@ -119,7 +123,7 @@ class Stage:
         self._numbers = itertools.count(1)
         self._agent = Agent(
             llm=RandomModel(),
-            tools=tools_of(scene.tools, _current.get),
+            tools=[tool_of(name, _run) for name in scene.tools],
             protocol=scene.protocol,
             memory=self.memory,
             limits=scene.limits,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -38,9 +39,10 @@ class Stagehands(Protocol):
         """Return when the run is over, not before."""
 
 
-def tools_of(names: Sequence[str], run: Callable[[], Stagehands]) -> list[BaseTool]:
-    """The tools of these names, for whatever ``run`` says that they are called in."""
-    return [_BUILDERS[name](name, run) for name in names]
+@functools.cache
+def tool_of(name: str, run: Callable[[], Stagehands]) -> BaseTool:
+    """The tool of this name, for the run that ``run`` gives. LangChain takes a millisecond to make one."""
+    return _BUILDERS[name](name, run)
 
 
 def chosen(outcomes: Sequence[Any], name: str, given: str) -> Any:
