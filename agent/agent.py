@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import traceback
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -16,17 +17,19 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.tools import BaseTool
 
 from agent.assembly import PROTOCOLS, assemble, protocol_of
+from agent.budget import Budget
 from agent.chain import Chain
 from agent.client import Client
 from agent.errors import SettingsError
 from agent.events import Happening, Note, RunStarted
-from agent.limits import Budget, Limits, Price
+from agent.limits import Limits, Price, over_all_runs
 from agent.memory import Conversation
 from agent.models import is_llama_cpp, load_model, name_of
 from agent.observing import describe
 from agent.prompt_cache import prime
 from agent.protocols.tool_calls import ToolCallsProtocol
 from agent.recorded import read_trace
+from agent.redaction import redact, shown
 from agent.registry import check_native
 from agent.results import Event, RunResult, Step, StopReason
 from agent.seams import World, live_ask, live_begin
@@ -87,7 +90,7 @@ class Agent:
         _check("llm", llm, Runnable, "a LangChain chat model", "; load_model(name) makes one")
         _check("on_event", on_event, Callable, "a function of one event")
         if not isinstance(instructions, str):
-            raise SettingsError(f"instructions is a text, not {instructions!r:.80}")
+            raise SettingsError(f"instructions is a text, not {shown(instructions)}")
         self._settings = load_settings()
         self._protocol = _one_of("protocol", protocol, PROTOCOLS)
         self._language = _one_of("language", language, ("auto", *LANGUAGES))
@@ -98,7 +101,7 @@ class Agent:
         if self._protocol == ToolCallsProtocol.name:
             check_native(self._llm, self._tools)
         self._price = _price(name_of(self._llm), self._settings, self._limits, budget)
-        self._budget = Budget(budget) if budget else None
+        self._budget = Budget(over_all_runs(budget)) if budget else None
         self._callbacks = _handlers(callbacks)
         self._on_event = on_event
         self._instructions = instructions
@@ -154,22 +157,21 @@ class Agent:
             world = splice.over(world)
         run = assemble(setup, protocol, world, self._budget)
         try:
-            result = yield from run.execute()
+            with run.meter:
+                result = yield from run.execute()
             if result.answer and not splice:
                 self._remember(setup.question, result.answer)
         except BaseException as error:  # Ctrl-C, or nobody wants the next step
             note(run.result(StopReason.INTERRUPTED, error=run.say("stopped_interrupted")))
             chain.fail(error)
             raise
-        finally:
-            run.meter.settle()
         note(result)
         chain.end(result)
         return result
 
     def _set_up(self, question: str) -> Setup:
         if not isinstance(question, str):
-            raise SettingsError(f"the question is a text, not {question!r:.80}")
+            raise SettingsError(f"the question is a text, not {shown(question)}")
         if not question.strip():
             raise SettingsError("the question is empty: ask something")
         question = question.encode("utf-8", errors="replace").decode("utf-8")
@@ -188,6 +190,7 @@ class Agent:
             grammar=self._is_on(self._settings.grammar),
             price=self._price,
             budget=self._budget.limits if self._budget else None,
+            reply_tokens=getattr(self._llm, "max_tokens", None) or self._settings.max_tokens,
         )
 
     def _recall(self) -> Sequence[BaseMessage]:
@@ -196,7 +199,7 @@ class Agent:
         except Exception as error:  # only the caller can put right what lies under the memory
             raise SettingsError(
                 f"the chat history under memory cannot be read, so nothing was asked ({describe(error)})"
-            ) from error
+            ) from None
 
     def _remember(self, question: str, answer: str) -> None:
         try:
@@ -223,7 +226,7 @@ class Agent:
         try:
             on_event(event)
         except Exception:  # a listener's fault is not the run's
-            _log.exception("on_event raised; the run goes on")
+            _log.error("on_event raised; the run goes on\n%s", redact(traceback.format_exc()))
 
 
 def run_agent(
@@ -262,13 +265,13 @@ def run_agent(
 def _check(what: str, given: object, kind: Any, takes: str, way_out: str = "") -> None:
     """Raise SettingsError for an argument of another kind; None stands for its default."""
     if given is not None and not isinstance(given, kind):
-        raise SettingsError(f"{what} takes {takes}, not {given!r:.80}{way_out}")
+        raise SettingsError(f"{what} takes {takes}, not {shown(given)}{way_out}")
 
 
 def _list_of(what: str, given: Any, items: str) -> list[Any]:
     # A single tool can be iterated over, as every model of pydantic's; its fields are no tools.
     if isinstance(given, BaseTool) or not isinstance(given, Iterable):
-        raise SettingsError(f"{what} takes a list of {items}, not {given!r:.80}")
+        raise SettingsError(f"{what} takes a list of {items}, not {shown(given)}")
     return list(given)
 
 

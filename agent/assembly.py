@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent.bad_replies import BadReplies
-from agent.limits import Budget, Meter
+from agent.budget import Budget
 from agent.loop import Run
+from agent.meter import Meter
 from agent.protocols.decisions import ToolSpec
 from agent.protocols.protocol import Protocol
 from agent.protocols.text import TextProtocol
@@ -36,7 +37,7 @@ def protocol_of(setup: Setup, specs: Sequence[ToolSpec]) -> TextProtocol | ToolC
 
 
 def assemble(setup: Setup, protocol: Protocol, world: World, budget: Budget | None = None) -> Run:
-    """The run of a setup; its time counts from now."""
+    """The run of a setup; its time counts from now. It is executed ``with`` its meter."""
     say = speaker(setup.language)
     return Run(
         question=setup.question,
@@ -46,7 +47,7 @@ def assemble(setup: Setup, protocol: Protocol, world: World, budget: Budget | No
         ask=noted_ask(world.ask, world.note),
         toolbox=Toolbox(setup.tools, setup.limits, say, world.begin, world.note),
         bad_replies=BadReplies(setup.limits.max_parse_errors),
-        meter=Meter(setup.limits, setup.price, budget, world.clock),
+        meter=Meter(setup.limits, setup.price, budget, world.clock, setup.reply_tokens),
         say=say,
         emit=world.note,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+from agent.redaction import shown
 from agent.results import CallFault
 
 MAX_DEPTH = 32  # of lists and objects in each other: deeper, and no JSON writer is safe from its recursion
@@ -47,7 +48,7 @@ def _plain(value: object, depth: int) -> object:
         return [_plain(each, depth - 1) for each in value]
     if value is None or (isinstance(value, (int, float)) and math.isfinite(value)):
         return value
-    raise ValueError(f"{value!r:.80} is no value of JSON's")
+    raise ValueError(f"{shown(value)} is no value of JSON's")
 
 
 def _text(value: object) -> str:

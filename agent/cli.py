@@ -22,6 +22,7 @@ from agent.deadline import run_within
 from agent.errors import SettingsError
 from agent.limits import Limits
 from agent.models import Choice, build, choose
+from agent.redaction import redact
 from agent.results import RunResult, StopReason
 from agent.settings import Settings, load_settings
 from prompts import Language, language_of, speaker
@@ -53,7 +54,7 @@ def main(options: argparse.Namespace) -> int:
             from agent.observing import describe
 
             if options.verbose:
-                traceback.print_exc()
+                console.plain_line(redact(traceback.format_exc()))
             return _fail(f"error: {describe(error)}", EXIT_CODES[StopReason.MODEL_ERROR])
 
 

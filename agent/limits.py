@@ -1,21 +1,16 @@
-"""What a run may use, and the meter that is read before every paid request."""
+"""What a run may use, what that costs, and how a run is told that it has used it."""
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Literal, TypeVar
+from typing import Literal
 
 from agent.errors import SettingsError
 from agent.results import StopReason, Usage
 
-Number = TypeVar("Number", int, float)
 
-CHARS_PER_TOKEN = 4  # only to hold max_total_tokens where a server reports no usage
-KEPT_BACK_SHARE = 0.25  # of a run's seconds, for the last request that asks for an answer ...
-KEPT_BACK_MOST_S = 15.0  # ... and never more than this
+class _OfOneRun(float):
+    """A default that is meant for one run, and would be wrong over many."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +29,7 @@ class Limits:
     """
 
     max_iterations: int | None = None
-    max_seconds: float | None = 120.0
+    max_seconds: float | None = _OfOneRun(120.0)
     max_total_tokens: int | None = None
     max_cost_usd: float | None = None
     tool_timeout_s: float = 10.0
@@ -53,6 +48,11 @@ class Limits:
             if field.name == "at_cap" or (value is None and field.name in optional):
                 continue
             _check(field.name, value, whole="int" in str(field.type))
+
+
+def over_all_runs(limits: Limits) -> Limits:
+    """The same as a budget: its seconds are capped only where the caller said so."""
+    return replace(limits, max_seconds=None) if isinstance(limits.max_seconds, _OfOneRun) else limits
 
 
 def _check(name: str, value: object, *, whole: bool) -> None:
@@ -91,126 +91,17 @@ class LimitReached(Exception):
         self.retries = retries
 
 
-class Budget:
-    """A cap on tokens, cost and seconds over many runs; safe to share between threads."""
-
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
-        self._lock = threading.Lock()
-        self._tokens = 0
-        self._cost_usd = 0.0
-        self._seconds = 0.0
-
-    def spend(self, tokens: int = 0, cost_usd: float = 0.0, seconds: float = 0.0) -> None:
-        with self._lock:
-            self._tokens += tokens
-            self._cost_usd += cost_usd
-            self._seconds += seconds
-
-    @property
-    def spent(self) -> tuple[int, float, float]:
-        """Tokens, US dollars and seconds so far."""
-        with self._lock:
-            return self._tokens, self._cost_usd, self._seconds
-
-    def exceeded(self) -> StopReason | None:
-        with self._lock:
-            return _first_exceeded(self.limits, self._tokens, self._cost_usd, self._seconds)
-
-    def seconds_left(self) -> float:
-        with self._lock:
-            return _or_infinite(self.limits.max_seconds) - self._seconds
-
-
-def _first_exceeded(limits: Limits, tokens: int, cost_usd: float, seconds: float) -> StopReason | None:
-    if seconds >= _or_infinite(limits.max_seconds):
+def first_exceeded(limits: Limits, tokens: int, cost_usd: float, seconds: float) -> StopReason | None:
+    """Which cap has been reached, if any."""
+    if seconds >= or_infinite(limits.max_seconds):
         return StopReason.TIME_LIMIT
-    if tokens >= _or_infinite(limits.max_total_tokens):
+    if tokens >= or_infinite(limits.max_total_tokens):
         return StopReason.TOKEN_LIMIT
-    if cost_usd >= _or_infinite(limits.max_cost_usd):
+    if cost_usd >= or_infinite(limits.max_cost_usd):
         return StopReason.COST_LIMIT
     return None
 
 
-def _or_infinite(cap: float | None) -> float:
+def or_infinite(cap: float | None) -> float:
+    """None is no cap."""
     return float("inf") if cap is None else cap
-
-
-class Meter:
-    """What one run has used so far, held against its limits and the agent's budget."""
-
-    def __init__(
-        self,
-        limits: Limits,
-        price: Price | None = None,
-        budget: Budget | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.limits = limits
-        self.usage = Usage(cost_usd=0.0 if price else None)
-        self._price = price
-        self._budget = budget
-        self._tokens = 0
-        self._cost_usd = 0.0
-        self._clock = clock
-        self._started = clock()
-        self._kept_back = min(KEPT_BACK_SHARE * self.seconds_left(last_request=True), KEPT_BACK_MOST_S)
-
-    @property
-    def elapsed_s(self) -> float:
-        return self._clock() - self._started
-
-    def seconds_left(self, *, last_request: bool = False) -> float:
-        """Seconds until the run must end; an ordinary step leaves the last request its share."""
-        left = _or_infinite(self.limits.max_seconds) - self.elapsed_s
-        if self._budget:
-            left = min(left, self._budget.seconds_left() - self.elapsed_s)
-        return left if last_request else left - self._kept_back
-
-    def check(self, *, last_request: bool = False) -> None:
-        """Raise LimitReached when a limit forbids another request; called before each one."""
-        if self.seconds_left(last_request=last_request) <= 0:
-            raise LimitReached(StopReason.TIME_LIMIT)
-        reason = _first_exceeded(self.limits, self._tokens, self._cost_usd, self.elapsed_s)
-        reason = reason or (self._budget.exceeded() if self._budget else None)
-        if reason:
-            raise LimitReached(reason)
-
-    def add_retries(self, retries: int) -> None:
-        """Count attempts of a request that never got a reply."""
-        self.usage = replace(self.usage, retries=self.usage.retries + retries)
-
-    def add(self, used: Usage, characters: int) -> Usage:
-        """Count one reply. ``characters`` (sent and received) stand in for missing token counts.
-
-        Returns ``used`` with its cost.
-        """
-        cost = self._price.cost(used) if self._price else None
-        used = replace(used, cost_usd=cost)
-        tokens = used.total_tokens
-        counted = characters // CHARS_PER_TOKEN if tokens is None else tokens
-        charged = 0.0 if self._price is None else self._price.highest(counted) if cost is None else cost
-        self._tokens += counted
-        self._cost_usd += charged
-        self.usage = _sum(self.usage, used)
-        if self._budget:
-            self._budget.spend(tokens=counted, cost_usd=charged)
-        return used
-
-    def settle(self) -> None:
-        """Charge the run's seconds to the agent's budget; called once, when the run ends."""
-        if self._budget:
-            self._budget.spend(seconds=self.elapsed_s)
-
-
-def _sum(one: Usage, other: Usage) -> Usage:
-    def plus(a: Number | None, b: Number | None) -> Number | None:
-        return None if a is None or b is None else a + b
-
-    return Usage(
-        one.requests + other.requests,
-        plus(one.prompt_tokens, other.prompt_tokens),
-        plus(one.completion_tokens, other.completion_tokens),
-        one.retries + other.retries,
-        plus(one.cost_usd, other.cost_usd),
-    )

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent.bad_replies import BadReplies
-from agent.client import Reply
-from agent.limits import LimitReached, Meter
+from agent.client import Reply, Request
+from agent.limits import LimitReached
+from agent.meter import Meter
 from agent.protocols.decisions import Act, Decision, Finish, Malformed
 from agent.results import Event, LastRequest, Observation, RunResult, Step, StepStarted, StopReason
 from agent.seams import Ask
@@ -99,14 +100,17 @@ class Run:
 
     def _ask(self) -> Reply:
         """One paid request; once more, with less in it, when the model's context is too small."""
-        request = self.protocol.request()
         try:
-            reply = self.ask(request, self.meter.seconds_left)
+            return self._paid(self.protocol.request(), self.meter.seconds_left)
         except ContextTooLong as too_long:
             self.meter.add_retries(too_long.retries)
-            request = self.protocol.request(shortened=True)
-            reply = self.ask(request, self.meter.seconds_left)
-        self._used = self.meter.add(reply.usage, request.characters + len(reply.raw))
+            return self._paid(self.protocol.request(shortened=True), self.meter.seconds_left)
+
+    def _paid(self, request: Request, seconds_left: Callable[[], float]) -> Reply:
+        """Send a request, and count what it used."""
+        with self.meter.paying(request.characters, seconds_left()):
+            reply = self.ask(request, seconds_left)
+            self._used = self.meter.add(reply.usage, request.characters + len(reply.raw))
         return reply
 
     def _at_limit(self, limit: LimitReached) -> RunResult:
@@ -125,11 +129,10 @@ class Run:
         try:
             self.meter.check(last_request=True)
             self.emit(LastRequest(reason))
-            reply = self.ask(request, lambda: self.meter.seconds_left(last_request=True))
+            reply = self._paid(request, lambda: self.meter.seconds_left(last_request=True))
         except (LimitReached, ModelFailed) as failure:
             self.meter.add_retries(failure.retries)
             return ""
-        self.meter.add(reply.usage, request.characters + len(reply.raw))
         return self.protocol.read_last(reply)
 
     def _ended_without_answer(self, limit: LimitReached) -> str:

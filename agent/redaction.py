@@ -18,6 +18,7 @@ from html.entities import codepoint2name
 from urllib.parse import unquote
 
 MASK = "***"
+SHOWN_CHARS = 80
 SHORTEST_SECRET = 6  # masking a shorter value would eat ordinary words out of every text
 SHORTEST_PART = 16  # of a line of a secret, or of a user without a password: short ones are words and names
 # What people write into MAPS_KEY and its like to say that there is none, or where it will come from.
@@ -59,6 +60,11 @@ def redact_output(text: str) -> str:
     A search result is full of URLs whose query values are data, so only those go whose names say secret.
     """
     return _redact(text, _SECRET_QUERY_VALUE)
+
+
+def shown(value: object) -> str:
+    """How a value begins, for a sentence that quotes it; cut only when the secrets are out of it."""
+    return redact(repr(value))[:SHOWN_CHARS]
 
 
 def _redact(text: str, query_value: re.Pattern[str]) -> str:

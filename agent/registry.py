@@ -10,6 +10,7 @@ from langchain_core.tools import BaseTool, Tool
 from langchain_core.utils.function_calling import convert_to_openai_function
 
 from agent.errors import SettingsError
+from agent.redaction import shown
 from agent.toolspecs import specs_of
 
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what OpenAI's API takes as a function's name
@@ -36,7 +37,7 @@ class ToolRegistry:
         if not _LEGAL_NAME.fullmatch(tool.name):
             raise SettingsError(
                 f"a tool's name is made of up to 64 letters, digits, _ and - for native tool calls,"
-                f" so {tool.name!r:.80} must be renamed"
+                f" so {shown(tool.name)} must be renamed"
             )
         self._tools.append(tool)
         return tool

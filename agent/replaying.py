@@ -6,10 +6,11 @@ Nothing is sent and no tool runs, so it needs no key and no network.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent.assembly import assemble, protocol_of
-from agent.limits import Budget
+from agent.budget import Budget
 from agent.recorded import RecordedRun, read_trace, setup_of
 from agent.results import RunResult
 from agent.seams import World
@@ -52,20 +53,17 @@ def _replayed(run: RecordedRun) -> RunResult | None:
     tape, setup = Tape(run), setup_of(run)
     protocol = protocol_of(setup, specs_of(setup.tools))
     world = World(tape.ask, tape.begin, tape.note, tape.clock)
-    again = assemble(setup, protocol, world, _budget(run, setup))
+    again = assemble(setup, protocol, world, _budget(run, setup, tape.clock))
     try:
-        result = Steps(again.execute()).to_the_end()
+        with again.meter:
+            result = Steps(again.execute()).to_the_end()
         tape.note(result)
         return result
     except TapeEnds:
         return None
 
 
-def _budget(run: RecordedRun, setup: Setup) -> Budget | None:
+def _budget(run: RecordedRun, setup: Setup, clock: Callable[[], float]) -> Budget | None:
     """The agent's budget as the run found it; what other runs spent meanwhile is in no trace of this one."""
-    if setup.budget is None:
-        return None
-    budget = Budget(setup.budget)
     tokens, cost_usd, seconds = run.started["spent"]
-    budget.spend(tokens, cost_usd, seconds)
-    return budget
+    return Budget(setup.budget, (tokens, cost_usd, seconds), clock) if setup.budget else None

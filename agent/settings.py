@@ -6,7 +6,7 @@ The command line wins over both: it passes its values on as arguments.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast, get_args
 from urllib.parse import urlsplit
@@ -23,8 +23,8 @@ DEFAULT_SERVICE_MODEL = "gpt-4o"
 class Settings:
     """What the environment says. Seconds end in _s; an empty text means: not set."""
 
-    api_key: str
-    base_url: str
+    api_key: str = field(repr=False)
+    base_url: str = field(repr=False)  # it may have a user part
     model: str
     max_tokens: int
     model_timeout_s: float
@@ -61,8 +61,8 @@ def load_env_file(path: Path | None = None) -> None:
 
     try:
         load_dotenv(path, override=False, encoding="utf-8", interpolate=False)
-    except (OSError, ValueError) as error:
-        raise SettingsError(f"{path} cannot be read as UTF-8 text: save it as UTF-8 or remove it") from error
+    except (OSError, ValueError):
+        raise SettingsError(f"{path} cannot be read as UTF-8 text: save it as UTF-8 or remove it") from None
 
 
 def service_url(url: str) -> str:

@@ -15,7 +15,8 @@ from prompts import Language
 class Setup:
     """One run before it starts. ``conversation`` is the window of earlier exchanges, as messages.
 
-    ``budget`` are the caps over all runs of the agent, None where there are none.
+    ``budget`` are the caps over all runs of the agent, None where there are none. ``reply_tokens`` is what
+    one reply may have at most.
     """
 
     question: str
@@ -30,3 +31,4 @@ class Setup:
     grammar: bool = False
     price: Price | None = None
     budget: Limits | None = None
+    reply_tokens: int = 512

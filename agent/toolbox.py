@@ -94,8 +94,10 @@ class Toolbox:
         if earlier is not None and not metadata.get("repeatable"):
             text = self._say("repeated_action", observation=earlier.text)
             return Observation(text, ok=earlier.ok, ran=False)
+        if seconds_left <= 0:
+            return Observation(self._say("no_time_left", tool=action.tool), ok=False, ran=False)
         own = float(metadata.get("timeout_s", self._limits.tool_timeout_s))
-        timeout_s = max(min(own, seconds_left), 0.0)
+        timeout_s = min(own, seconds_left)
         self._note(ToolStarted(tool.name, action.input, timeout_s))
         return self._begin_call(tool, action.input, timeout_s)
 

@@ -12,6 +12,7 @@ from langchain_core.tools import BaseTool, Tool
 from agent.errors import SettingsError
 from agent.protocols.calls import resolve, says_nothing
 from agent.protocols.decisions import ToolSpec
+from agent.redaction import shown
 
 # How descriptions of foreign tools say that they take nothing.
 _TAKES_NOTHING = re.compile(
@@ -30,14 +31,14 @@ def specs_of(tools: Sequence[BaseTool]) -> tuple[ToolSpec, ...]:
     for tool in tools:
         if not isinstance(tool, BaseTool):
             raise SettingsError(
-                f"tools takes LangChain tools (Tool, StructuredTool, @tool), not {tool!r:.80}"
+                f"tools takes LangChain tools (Tool, StructuredTool, @tool), not {shown(tool)}"
             )
         if not tool.name.strip() or set("[](){}:：\n") & set(tool.name):
             raise SettingsError(
-                f"a tool's name is written before a bracket, so it has none in it: {tool.name!r:.80}"
+                f"a tool's name is written before a bracket, so it has none in it: {shown(tool.name)}"
             )
         if says_nothing(tool.name) or resolve(tool.name, [ToolSpec(tool.name)]) is None:
-            raise SettingsError(f"no action could name a tool {tool.name!r:.80}: rename it")
+            raise SettingsError(f"no action could name a tool {shown(tool.name)}: rename it")
         _check_deadline(tool)
         _check_function(tool)
     twice = [name for name, count in Counter(tool.name.lower() for tool in tools).items() if count > 1]
@@ -49,7 +50,9 @@ def specs_of(tools: Sequence[BaseTool]) -> tuple[ToolSpec, ...]:
 def _check_deadline(tool: BaseTool) -> None:
     timeout_s = (tool.metadata or {}).get("timeout_s", 1)
     if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
-        raise SettingsError(f"timeout_s of {tool.name} is a number of seconds above 0, not {timeout_s!r:.80}")
+        raise SettingsError(
+            f"timeout_s of {tool.name} is a number of seconds above 0, not {shown(timeout_s)}"
+        )
 
 
 def _check_function(tool: BaseTool) -> None:

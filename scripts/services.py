@@ -108,6 +108,7 @@ Reply = Callable[[Connection], None]
 
 
 class _Server(ThreadingHTTPServer):
+    request_queue_size = 128  # of connections that wait; in a queue of five some are lost
     daemon_threads = False  # so that closing waits for them, and no socket is left open
 
     def __init__(self, service: Service) -> None:

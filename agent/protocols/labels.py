@@ -32,7 +32,7 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 _ANY_WORD = _any_of(word for words in WORDS.values() for word in words)
-_FENCE = r"^[ \t]{0,40}(?P<NAME>`{3,}|~{3,})(?P<NAME_info>[^`\n]*)"
+_FENCE = r"^[ \t]{0,40}(?P<NAME>`{3,}|~{3,}(?!~))(?P<NAME_info>[^`\n]*)"
 _INDENT = r"[ \t\u3000\u200b\ufeff]{0,40}"
 # A quotation or a list, as people write them: "> ", "- ", "1. ".
 _MARK = r"(?:(?:>|\d{1,3}、|(?:[-*+•]|\d{1,3}[.)])[ \t])[ \t]{0,3}){0,3}"
@@ -46,7 +46,8 @@ _TOKEN = re.compile(
     (?P<stop>[:：]|(?=[{re.escape(OPENERS)}])|$|(?<=】)))
     | {_FENCE.replace("NAME", "fence")}$
     """,
-    re.MULTILINE | re.IGNORECASE | re.VERBOSE,
+    # ASCII: elsewhere İ would pass for i, and the word is none that is known.
+    re.MULTILINE | re.IGNORECASE | re.VERBOSE | re.ASCII,
 )
 # "Action: Final Answer: 4": the answer's label, behind that of an action.
 _ANSWER_BEHIND = re.compile(

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from agent import Agent, Limits, RunResult, SettingsError, Step, StopReason, Usage
-from agent.limits import Budget, LimitReached, Meter, Price
+from agent.budget import Budget
+from agent.limits import LimitReached, Price
+from agent.meter import Meter
 from agent.testing import ScriptedModel
 from tests.scripted import DONE, actions, play, probe, uncounted
 
@@ -148,7 +150,7 @@ def test_a_budget_of_seconds_holds_over_runs(released: threading.Event) -> None:
 def test_a_budget_may_be_spent_from_several_threads() -> None:
     budget = Budget(Limits(max_total_tokens=20_001))
     threads = [
-        threading.Thread(target=lambda: [budget.spend(tokens=1) for _ in range(1000)]) for _ in range(20)
+        threading.Thread(target=lambda: [budget.spend(1, 0.0) for _ in range(1000)]) for _ in range(20)
     ]
     for thread in threads:
         thread.start()
@@ -156,7 +158,7 @@ def test_a_budget_may_be_spent_from_several_threads() -> None:
         thread.join()
 
     assert budget.exceeded() is None
-    budget.spend(tokens=1)
+    budget.spend(1, 0.0)
     assert budget.exceeded() is StopReason.TOKEN_LIMIT
 
 

@@ -178,7 +178,7 @@ def test_a_history_that_cannot_be_read_is_one_sentence_before_any_request(return
         run_agent("hello", llm=model, memory=memory)
 
     assert model.requests == []
-    assert isinstance(caught.value.__cause__, ConnectionError)
+    assert caught.value.__cause__ is None  # its own words would be shown too, and may hold a password
     assert "hunter2" not in str(caught.value)
 
 

@@ -111,8 +111,12 @@ def test_an_argument_with_balanced_brackets_comes_back_as_it_went_in(argument: s
     assert decision.actions == (Action("Calculator", argument.strip()),)
 
 
+# Not "<": a sign of thinking among the values would hide the call.
+_values = st.text(st.characters(blacklist_characters="<"), max_size=20) | st.integers()
+
+
 @settings(max_examples=200, deadline=None)
-@given(st.dictionaries(st.sampled_from(["amount", "unit"]), st.text(max_size=20) | st.integers(), min_size=1))
+@given(st.dictionaries(st.sampled_from(["amount", "unit"]), _values, min_size=1))
 def test_arguments_by_name_come_back_as_they_went_in(values: dict[str, object]) -> None:
     import json
 

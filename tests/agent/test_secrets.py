@@ -140,7 +140,6 @@ def test_a_command_that_fails_quotes_no_secret(folder: Path, tools: str, code: i
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.xfail(strict=True, reason="agent/cli.py prints the traceback of a surprise as it is with -v")
 def test_the_traceback_of_a_surprise_quotes_no_secret(folder: Path) -> None:
     (folder / "surprising.py").write_text(
         "import os\nfrom langchain_core.tools import BaseTool\n"
@@ -191,7 +190,6 @@ def test_a_callers_mistake_is_said_without_the_secret_that_it_is_about(
     assert not holds_canary(said)
 
 
-@pytest.mark.xfail(strict=True, reason="agent/agent.py raises it `from error`, whose own words are shown too")
 def test_a_history_that_cannot_be_read_is_said_without_its_password(clean: pytest.MonkeyPatch) -> None:
     from langchain.memory import ConversationBufferWindowMemory
 
@@ -203,7 +201,6 @@ def test_a_history_that_cannot_be_read_is_said_without_its_password(clean: pytes
     assert not holds_canary(shown_by(lambda: agent.run("hello?")))
 
 
-@pytest.mark.xfail(strict=True, reason="agent/settings.py shows api_key and base_url in its repr")
 def test_settings_show_neither_key_nor_password(clean: pytest.MonkeyPatch) -> None:
     clean.setenv("OPENAI_API_KEY", CANARY)
     clean.setenv("OPENAI_BASE_URL", f"http://user:{CANARY}@h.test")

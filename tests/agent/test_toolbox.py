@@ -170,7 +170,6 @@ def test_what_a_tool_makes_of_its_own_exception_is_its_result() -> None:
         ({"tool_timeout_s": 0.1}, "0.1"),
         ({"metadata": {"timeout_s": 0.1}}, "0.1"),
         ({"seconds_left": 0.1}, "0.1"),
-        ({"seconds_left": -3}, "0"),
         ({"metadata": {"timeout_s": 0.1}, "tool_timeout_s": 30, "seconds_left": 30}, "0.1"),
     ],
 )
@@ -183,6 +182,19 @@ def test_a_hung_tool_is_left_behind_at_the_shortest_deadline(
     assert seen.text.startswith(f"Probe did not finish within {seconds} s")
     assert "may still take effect" in seen.text
     assert (seen.ok, seen.duration_s < 10) == (False, True)
+
+
+@pytest.mark.parametrize("seconds_left", [0, -3])
+def test_a_tool_is_not_called_when_the_time_of_the_run_is_over(seconds_left: float) -> None:
+    asked: list[str] = []
+    seen = Box(probe(lambda given: asked.append(given) or "late"), seconds_left=seconds_left).call()
+
+    assert asked == []
+    assert (seen.text, seen.ok, seen.ran) == (
+        "Probe was not called: the time of this run is over.",
+        False,
+        False,
+    )
 
 
 def test_a_tool_has_its_own_deadline_even_when_it_is_longer(released: threading.Event) -> None:
