@@ -23,10 +23,7 @@ from tests.agent.random_runs.stage import Record, Stage
 # runs that are played twice, and conversations of so many turns.
 SINGLE, TWICE, CONVERSATIONS, TURNS = 4000, 600, 200, 8
 
-# Other runs each time, in CI too, where hypothesis would always play the same ones.
 RANDOM = settings(
-    derandomize=False,
-    deadline=None,
     print_blob=True,
     phases=(Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
