@@ -152,6 +152,12 @@ class RunResult:
     def __str__(self) -> str:
         return self.answer or ""
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from agent.notebook import as_html
+
+        return as_html(self)
+
     def raise_for_status(self) -> RunResult:
         """Return self when the run ended with its own final answer; raise RunFailed otherwise."""
         if not self.ok:
