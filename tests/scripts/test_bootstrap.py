@@ -190,7 +190,7 @@ def project(tmp_path_factory):
     root = tmp_path_factory.mktemp("project")
     shutil.copytree(ROOT / "scripts", root / "scripts", ignore=shutil.ignore_patterns("__pycache__", "tasks"))
     (root / "agent").mkdir()
-    for name in ("locks.py", "errors.py", "weights.py"):
+    for name in ("locks.py", "errors.py", "redaction.py", "weights.py"):
         shutil.copy(ROOT / "agent" / name, root / "agent" / name)
     (root / "agent" / "settings.py").write_text(
         "from types import SimpleNamespace as Settings\n"
