@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agent.limits import Limits as Limits
     from agent.models import load_model as load_model
     from agent.registry import ToolRegistry as ToolRegistry
+    from agent.replaying import replay as replay
     from agent.results import Action as Action
     from agent.results import LastRequest as LastRequest
     from agent.results import Observation as Observation
@@ -44,6 +45,7 @@ _HOME = {
     "ToolRegistry": "agent.registry",
     "Usage": "agent.results",
     "load_model": "agent.models",
+    "replay": "agent.replaying",
     "run_agent": "agent.agent",
 }
 

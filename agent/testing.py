@@ -1,11 +1,13 @@
-"""A chat model that replies by script, for tests of agents: what was sent is recorded, nothing is guessed.
+"""For tests of agents: a chat model that replies by script, and an incident's trace as a regression test.
 
 >>> model = ScriptedModel(replies=["Action: Calculator[2+2]", "Final Answer: 4"])   # doctest: +SKIP
 >>> run_agent("2+2?", llm=model); model.assert_done()                               # doctest: +SKIP
+>>> assert_replays("tests/incidents/looped.jsonl")                                  # doctest: +SKIP
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +18,8 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.pydantic_v1 import Field, PrivateAttr
 from langchain_core.runnables import Runnable
+
+from agent.replaying import replay
 
 CHARS_PER_TOKEN = 4  # so that usage is a fixed function of the texts
 
@@ -84,6 +88,17 @@ class ScriptedModel(BaseChatModel):
             generations=[ChatGeneration(message=message)],
             llm_output={"token_usage": metadata["token_usage"], "model_name": self.model_name},
         )
+
+
+def assert_replays(path: str | os.PathLike[str]) -> None:
+    """Raise AssertionError, with the first difference, where a trace's runs behave otherwise than recorded.
+
+    Raises SettingsError for a file that is no trace.
+    """
+    __tracebackhide__ = True  # pytest shows the line of the test
+    replayed = replay(path)
+    if not replayed.same:
+        raise AssertionError(f"{os.fspath(path)}: {replayed.difference}")
 
 
 def _until(text: str, stop: Sequence[str] | None) -> str:

@@ -32,6 +32,7 @@ EXPORTED = [
     "ToolRegistry",
     "Usage",
     "load_model",
+    "replay",
     "run_agent",
 ]
 
