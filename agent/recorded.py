@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from agent.errors import SettingsError
-from agent.records import Record, setup_from
+from agent.records import NotJson, Record, setup_from
 from agent.setup import Setup
-from agent.trace import RAW, TEXT, VERSION
+from agent.trace import RAW, SHOWN, TEXT, VERSION
 
 
 @dataclass
@@ -41,6 +41,7 @@ class RecordedRun:
             self._texts[record["id"]] = record["text"]
             return
         record = self._whole(record)
+        record["t"] = float(record["t"])
         if record["event"] == "request":
             self._sent = [*self._sent[: record.pop("keep")], *record.pop("add")]
             record["messages"] = self._sent
@@ -53,6 +54,9 @@ class RecordedRun:
             return value
         if value.keys() == {TEXT}:
             return self._texts[value[TEXT]]
+        if value.keys() == {SHOWN}:
+            text = value[SHOWN]
+            return float(text) if text in ("nan", "inf", "-inf") else NotJson(text)
         inner = value[RAW] if value.keys() == {RAW} else value
         return {key: self._whole(each) for key, each in inner.items()}
 
@@ -74,7 +78,7 @@ def read_trace(path: str | os.PathLike[str]) -> list[RecordedRun]:
                     f" this one reads {VERSION}): update"
                 )
             runs.setdefault(name, RecordedRun(name)).add(record)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             if isinstance(error, SettingsError):
                 raise
             raise SettingsError(f"{path}: line {number} is no record of a trace") from None

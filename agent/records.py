@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any
 
@@ -18,8 +18,7 @@ from langchain_core.tools import BaseTool, StructuredTool, Tool
 from agent import events
 from agent.client import Reply, Request, read_reply
 from agent.limits import LimitReached, Limits, Price
-from agent.observing import to_text
-from agent.redaction import redact_output
+from agent.redaction import redact_output, shown
 from agent.results import LastRequest, RunResult, Step, StepStarted, StopReason
 from agent.service_errors import ContextTooLong, ModelFailed
 from agent.setup import Setup
@@ -32,18 +31,26 @@ _METADATA_OF_TOOLS = ("timeout_s", "repeatable")
 _PARTS_OF_MESSAGES = ("tool_calls", "invalid_tool_calls", "tool_call_id", "name", "role", "additional_kwargs")
 
 
+@dataclass(frozen=True)
+class NotJson:
+    """Stands for a value that JSON has no word for; it shows itself as that value was shown."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
 def cleaned(value: Any) -> Any:
-    """A JSON-ready copy of ``value`` with every known secret masked, in keys too."""
+    """A copy of ``value`` with every known secret masked, in keys too: JSON-ready, but for NotJson."""
     if isinstance(value, str):
         return redact_output(value)
     if isinstance(value, Mapping):
         return {redact_output(str(key)): cleaned(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [cleaned(each) for each in value]
-    is_plain = (
-        value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and isfinite(value))
-    )
-    return value if is_plain else redact_output(to_text(value))
+    is_number = isinstance(value, int) or (isinstance(value, float) and isfinite(value))
+    return value if value is None or is_number or isinstance(value, NotJson) else NotJson(shown(value))
 
 
 def _of_setup(setup: Setup) -> Record:

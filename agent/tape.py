@@ -64,7 +64,7 @@ class Tape:
             return  # it has just been played
         self._step = now["number"] if now["event"] == "step_started" else self._step
         recorded = self._take()
-        one, other = _timeless(recorded), _timeless(now)
+        one, other = _timeless(cleaned(recorded)), _timeless(now)
         if one != other:
             raise Differs(f"step {self._step}: {difference(one, other)}")
 

@@ -5,7 +5,8 @@
 
 ``t`` counts seconds since the run started. A request lists only the messages in which it differs from the
 one before: it keeps the first ``keep`` of those and adds the rest. A text of some length is written once, as
-``{"run": ..., "event": "text", "id": 7, "text": ...}``, and from then on ``{"$text": 7}`` stands for it. Each
+``{"run": ..., "event": "text", "id": 7, "text": ...}``, and from then on ``{"$text": 7}`` stands for it; for
+a value that JSON has no word for stands ``{"$shown": "nan"}``. Each
 line is one write to the end of the file, so several runs, threads and processes may share a file, and what
 was written survives a ``kill -9``. No known secret is in it (agent.redaction).
 """
@@ -17,6 +18,7 @@ import logging
 import os
 import platform
 import secrets
+import tempfile
 import time
 from collections.abc import Sequence
 from datetime import datetime, timezone
@@ -30,12 +32,13 @@ import agent
 from agent.errors import SettingsError
 from agent.events import Happening, RequestSent
 from agent.observing import describe
-from agent.records import Record, cleaned, record_of
+from agent.records import NotJson, Record, cleaned, record_of
+from agent.redaction import shown
 from agent.results import RunResult
 
 VERSION = 1
 SHORT_CHARS = 64  # of a text that is written wherever it occurs
-TEXT, RAW = "$text", "$raw"
+TEXT, SHOWN, RAW = "$text", "$shown", "$raw"  # the last around what only looks like one of them
 
 _log = logging.getLogger("agent")
 
@@ -51,20 +54,29 @@ class Trace:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = Path(path).expanduser()
-        self._is_folder = self._path.is_dir() or str(path).endswith(("/", os.sep))
         try:
+            self._path = _expanded(path)
+            self._is_folder = self._path.is_dir() or os.fspath(path).endswith(("/", os.sep))
             (self._path if self._is_folder else self._path.parent).mkdir(parents=True, exist_ok=True)
-            if not self._is_folder:
+            if self._is_folder:
+                tempfile.TemporaryFile(dir=self._path).close()
+            else:
                 os.close(_open(self._path))
-        except OSError as error:
-            raise SettingsError(f"no trace can be written to {self._path} ({error.strerror})") from None
+        except (OSError, ValueError, RuntimeError) as error:  # the last for ~ of a user who is not known
+            reason = getattr(error, "strerror", None) or error
+            raise SettingsError(f"no trace can be written to {shown(os.fspath(path))} ({reason})") from None
 
     def begin(self) -> RunTrace:
         """The trace of one run."""
         run = secrets.token_hex(6)
         name = f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-{run}.jsonl"
         return RunTrace(self._path / name if self._is_folder else self._path, run)
+
+
+def _expanded(path: str | os.PathLike[str]) -> Path:
+    if not os.fspath(path):
+        raise ValueError("the path is empty")  # which Path takes for the working folder
+    return Path(path).expanduser()
 
 
 def _open(path: Path) -> int:
@@ -91,6 +103,15 @@ class RunTrace:
         """Add one event; a RunResult is the last."""
         if self._file is None:
             return
+        try:
+            self._add(event)
+        except Exception as error:  # not the disk alone: the values of a user's own model are what they are
+            self._close()
+            self._give_up(error)
+        if isinstance(event, RunResult):
+            self._close()
+
+    def _add(self, event: Happening) -> None:
         record = record_of(event)
         if isinstance(event, RequestSent):
             record = self._with_difference(record, event.request.messages)
@@ -98,9 +119,9 @@ class RunTrace:
             record |= {"version": VERSION, "time": datetime.now(timezone.utc).isoformat(), **_versions()}
         lines: list[Record] = []
         record = self._shared(cleaned(record), lines)
-        self._add(*lines, {"t": round(time.monotonic() - self._started, 6), **record})
-        if isinstance(event, RunResult):
-            self._close()
+        for each in (*lines, {"t": round(time.monotonic() - self._started, 6), **record}):
+            line = json.dumps({"run": self._run, **each}, ensure_ascii=False) + "\n"
+            self._put(line.encode("utf-8", errors="replace"))
 
     def _close(self) -> None:
         if self._file is not None:
@@ -122,23 +143,16 @@ class RunTrace:
             return {TEXT: self._texts[value]}
         if isinstance(value, dict):
             shared = {key: self._shared(each, lines) for key, each in value.items()}
-            return {RAW: shared} if value.keys() <= {TEXT, RAW} and value else shared
+            return {RAW: shared} if value.keys() <= {TEXT, SHOWN, RAW} and value else shared
+        if isinstance(value, NotJson):
+            return {SHOWN: value.text}
         return [self._shared(each, lines) for each in value] if isinstance(value, list) else value
-
-    def _add(self, *records: Record) -> None:
-        try:
-            for record in records:
-                line = json.dumps({"run": self._run, **record}, ensure_ascii=False) + "\n"
-                self._put(line.encode("utf-8", errors="replace"))
-        except OSError as error:
-            self._close()
-            self._give_up(error)
 
     def _put(self, data: bytes) -> None:
         while data and self._file is not None:
             data = data[os.write(self._file, data) :]
 
-    def _give_up(self, error: OSError) -> None:
+    def _give_up(self, error: Exception) -> None:
         _log.warning("the run goes on, and its trace does not: %s", describe(error))
 
 
