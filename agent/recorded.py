@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from agent.budget import Spent
 from agent.errors import SettingsError
 from agent.records import NotJson, Record, setup_from
 from agent.setup import Setup
 from agent.trace import RAW, SHOWN, TEXT, VERSION
+
+T = TypeVar("T")
+
+_BEGIN = '{"run": "'  # of every line
 
 
 @dataclass
@@ -64,7 +69,7 @@ class RecordedRun:
 def read_trace(path: str | os.PathLike[str]) -> list[RecordedRun]:
     """The runs in a trace, in the order in which they started.
 
-    A last line that was cut off (a process that was killed, a full disk) is left out. Raises SettingsError
+    A line that was cut off (a process that was killed, a full disk) is left out. Raises SettingsError
     for a file that cannot be read, holds no run, or is of a later version than this one knows.
     """
     runs: dict[str, RecordedRun] = {}
@@ -81,6 +86,8 @@ def read_trace(path: str | os.PathLike[str]) -> list[RecordedRun]:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             if isinstance(error, SettingsError):
                 raise
+            if isinstance(error, json.JSONDecodeError) and _BEGIN.startswith(line[: len(_BEGIN)]):
+                continue  # cut off, and another run has begun after it
             raise SettingsError(f"{path}: line {number} is no record of a trace") from None
     whole = [run for run in runs.values() if run.records and run.started["event"] == "run_started"]
     if not whole:
@@ -101,9 +108,24 @@ def _lines(path: Path) -> Iterator[str]:
 
 def setup_of(run: RecordedRun) -> Setup:
     """What the run started with. Raises SettingsError where the trace does not hold all of it."""
+    return told_by(run.started, setup_from)
+
+
+def spent_before(run: RecordedRun) -> Spent:
+    """What of the agent's budget was used before the run. Raises SettingsError where that is not told."""
+    return told_by(run.started, _spent)
+
+
+def _spent(record: Record) -> Spent:
+    tokens, cost_usd, seconds = record["spent"]
+    return int(tokens), float(cost_usd), float(seconds)
+
+
+def told_by(record: Record, read: Callable[[Record], T]) -> T:
+    """What ``read`` makes of a record. Raises SettingsError where the record does not hold it."""
     try:
-        return setup_from(run.started)
+        return read(record)
     except (KeyError, TypeError, ValueError) as error:
         raise SettingsError(
-            f"the trace of run {run.name} does not hold what it started with ({error!r})"
+            f"the trace is not whole: its {record['event']} says too little ({error!r})"
         ) from None

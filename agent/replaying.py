@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from agent.assembly import assemble, protocol_of
 from agent.budget import Budget
-from agent.recorded import RecordedRun, read_trace, setup_of
+from agent.recorded import RecordedRun, read_trace, setup_of, spent_before
 from agent.results import RunResult
 from agent.seams import World
 from agent.setup import Setup
@@ -65,5 +65,4 @@ def _replayed(run: RecordedRun) -> RunResult | None:
 
 def _budget(run: RecordedRun, setup: Setup, clock: Callable[[], float]) -> Budget | None:
     """The agent's budget as the run found it; what other runs spent meanwhile is in no trace of this one."""
-    tokens, cost_usd, seconds = run.started["spent"]
-    return Budget(setup.budget, (tokens, cost_usd, seconds), clock) if setup.budget else None
+    return Budget(setup.budget, spent_before(run), clock) if setup.budget else None

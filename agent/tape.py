@@ -12,7 +12,7 @@ from agent.client import Reply, Request
 from agent.deadline import DeadlinePassed
 from agent.differences import difference
 from agent.events import Happening, Input
-from agent.recorded import RecordedRun
+from agent.recorded import RecordedRun, told_by
 from agent.records import TIMES, Record, cleaned, failure_from, record_of, reply_from
 from agent.results import StopReason
 
@@ -48,12 +48,12 @@ class Tape:
     def ask(self, request: Request, seconds_left: Callable[[], float]) -> Reply:
         record = self._take(REPLIES)
         if record["event"] == "reply":
-            return reply_from(record)
-        raise failure_from(record)
+            return told_by(record, reply_from)
+        raise told_by(record, failure_from)
 
     def begin(self, tool: BaseTool, given: Input, timeout_s: float) -> PlayedCall:
         started = self._records[self._at - 1]  # just compared
-        return PlayedCall(self, tool, given, float(started["timeout_s"]))
+        return PlayedCall(self, tool, given, told_by(started, lambda record: float(record["timeout_s"])))
 
     def note(self, event: Happening) -> None:
         """Raise Differs where ``event`` is not what was recorded, TapeEnds where no more was."""
@@ -110,7 +110,7 @@ class PlayedCall:
 
 
 def _is_interruption(record: Record) -> bool:
-    return record["event"] == "run_ended" and record["stop_reason"] == StopReason.INTERRUPTED
+    return record["event"] == "run_ended" and record.get("stop_reason") == StopReason.INTERRUPTED
 
 
 def _timeless(record: Record) -> dict[str, Any]:

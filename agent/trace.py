@@ -84,6 +84,15 @@ def _open(path: Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
 
 
+def _is_cut_off(path: Path) -> bool:
+    """Whether the last line of a file has no end: whoever wrote it was killed, or the disk was full."""
+    with path.open("rb") as file:
+        if not file.seek(0, os.SEEK_END):
+            return False
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) != b"\n"
+
+
 class RunTrace:
     """Writes down one run. A disk that fails costs the trace, with a warning, and never the run."""
 
@@ -96,6 +105,8 @@ class RunTrace:
         self._file: int | None = None
         try:
             self._file = _open(path)
+            if _is_cut_off(path):
+                self._put(b"\n")
         except OSError as error:
             self._give_up(error)
 
