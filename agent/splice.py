@@ -11,6 +11,7 @@ from agent.client import Reply, Request
 from agent.errors import SettingsError
 from agent.events import Happening, Input
 from agent.recorded import RecordedRun, setup_of
+from agent.redaction import shown
 from agent.results import StepStarted
 from agent.seams import Begun, World
 from agent.tape import Tape
@@ -25,8 +26,8 @@ class Splice:
 
     def __init__(self, run: RecordedRun, from_step: int, tools: Sequence[BaseTool]) -> None:
         begun = sum(record["event"] == "step_started" for record in run.records)
-        if not 1 <= from_step <= begun:
-            raise SettingsError(f"the run has {begun} steps, so none can go on from step {from_step}")
+        if type(from_step) is not int or not 1 <= from_step <= begun:
+            raise SettingsError(f"the run has {begun} steps, so none can go on from step {shown(from_step)}")
         self.setup = setup_of(run)
         self._tools = {tool.name: tool for tool in tools}
         missing = [tool.name for tool in self.setup.tools if tool.name not in self._tools]
