@@ -19,7 +19,7 @@ from langchain.memory import ConversationBufferWindowMemory
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.tools import BaseTool
 
-from agent import Agent, Limits, RunFailed, load_model
+from agent import Agent, Limits, RunFailed, load_model, replay
 from agent.client import Client
 from agent.settings import load_settings
 from tests.agent.secrets.places import CANARY, Place
@@ -30,7 +30,7 @@ from tools.weather import weather_tool
 
 EXITS = (
     *("answered", "failed", "error", "raised", "events", "sent", "memory"),
-    *("agent", "client", "model", "callbacks", "limits", "log", "warnings", "stdout", "stderr"),
+    *("agent", "client", "model", "callbacks", "limits", "log", "warnings", "stdout", "stderr", "trace"),
 )
 _SETTINGS = ("OPENAI_", "AGENT_", "WEATHER_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
@@ -111,7 +111,7 @@ def collect(place: Place, protocol: str, folder: Path) -> dict[str, str]:
         warned = stack.enter_context(warnings.catch_warnings(record=True))
         warnings.simplefilter("always")
         with _listening(log):
-            left = _run([*tools, weather_tool()], protocol)
+            left = _run([*tools, weather_tool()], protocol, folder / "trace.jsonl")
         left |= {"sent": json.dumps(service.requests), "log": "\n".join(log.lines)}
         assert weather.queries, "the weather was never asked"
     left |= {"warnings": "\n".join(str(each.message) for each in warned)}
@@ -152,7 +152,7 @@ def _listening(log: _Log) -> Iterator[None]:
         root.removeHandler(log)
 
 
-def _run(tools: list[BaseTool], protocol: str) -> dict[str, str]:
+def _run(tools: list[BaseTool], protocol: str, trace: Path) -> dict[str, str]:
     events: list[object] = []
     handler, limits = _Handler(), Limits(max_iterations=100, max_repeats=100)
     memory = ConversationBufferWindowMemory(return_messages=True)
@@ -165,6 +165,7 @@ def _run(tools: list[BaseTool], protocol: str) -> dict[str, str]:
         limits=limits,
         callbacks=[handler],
         on_event=events.append,
+        trace=trace,
     )
     answered, failed = agent.run("How cold is it?"), agent.run("And now?")
     assert (answered.answer, failed.answer) == ("done", None)
@@ -181,6 +182,8 @@ def _run(tools: list[BaseTool], protocol: str) -> dict[str, str]:
     left["error"] = f"{raised.value!r} {raised.value} {raised.value.args}"
     left["raised"] = "".join(traceback.format_exception(raised.value))
     left["events"], left["memory"] = repr(events), repr(memory.load_memory_variables({}))
+    left["trace"] = trace.read_text(encoding="utf-8")
+    assert replay(trace).difference is None
     return left | {"callbacks": "\n".join(handler.told)}
 
 
