@@ -55,7 +55,12 @@ __all__ = sorted(_HOME)  # noqa: PLE0605 - one list of names, not two
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'agent' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOME[name]), name)
+    try:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+    except ModuleNotFoundError as error:
+        from agent.errors import without_package
+
+        raise ModuleNotFoundError(without_package(error), name=error.name) from error
     globals()[name] = value
     return value
 

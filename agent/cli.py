@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent import cli_replay, console
 from agent.deadline import run_within
-from agent.errors import SettingsError
+from agent.errors import SettingsError, without_package
 from agent.limits import Limits
 from agent.models import Choice, build, choose
 from agent.redaction import redact
@@ -50,6 +50,8 @@ def main(options: argparse.Namespace) -> int:
             return _fail("interrupted", EXIT_CODES[StopReason.INTERRUPTED])
         except SettingsError as error:
             return _fail(f"error: {error}", SETTINGS_MISTAKE)
+        except ModuleNotFoundError as error:
+            return _fail(f"error: {without_package(error)}", SETTINGS_MISTAKE)
         except Exception as error:
             from agent.observing import describe
 

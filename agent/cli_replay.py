@@ -7,6 +7,7 @@ from typing import Any
 
 from agent import console
 from agent.errors import SettingsError
+from agent.options import LIMITS
 from agent.results import SCHEMA_VERSION
 
 SAME, DIFFERS = 0, 4
@@ -18,6 +19,11 @@ def check(options: argparse.Namespace) -> None:
         raise SettingsError("--from-step needs --replay FILE: the run whose first steps are to be taken over")
     if options.replay and options.question:
         raise SettingsError("--replay takes no question: the trace has its own")
+    limits = [name for name in LIMITS if getattr(options, name) is not None]
+    if options.replay and limits:
+        raise SettingsError(
+            f"--replay keeps the limits of the trace: leave out --{limits[0].replace('_', '-')}"
+        )
 
 
 def compare(options: argparse.Namespace, out: Any) -> int:
@@ -29,6 +35,11 @@ def compare(options: argparse.Namespace, out: Any) -> int:
     language = options.language
     say = speaker(read_trace(options.replay)[0].started["language"] if language == "auto" else language)
     replayed = replay(options.replay)
+    shown = console.Console(say, quiet=options.quiet, verbose=options.verbose)
+    for result in filter(None, replayed.results):
+        for step in result.steps:
+            shown.on_event(step)
+        shown.end(result)
     if options.json:
         runs = [result and result.to_dict() for result in replayed.results]
         values = {"same": replayed.same, "difference": replayed.difference, "runs": runs}

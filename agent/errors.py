@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from agent.results import RunResult
 
 
+def without_package(error: ModuleNotFoundError) -> str:
+    """What to do where this Python has not what the agent needs: the set-up puts it into .venv."""
+    return (
+        f'this Python has no {error.name}: run  python scripts/run.py "your question"  once, then use the'
+        " Python of the .venv that it makes (. .venv/bin/activate; on Windows .venv\\Scripts\\activate)"
+    )
+
+
 class AgentError(Exception):
     """Base of everything that this package raises. Its message holds no known secret, whatever it quotes."""
 

@@ -41,7 +41,11 @@ def test_a_trace_replays_without_a_key_and_otherwise_is_code_4(tmp_path: Path, p
     assert KEY not in path.read_text(encoding="utf-8")
     command = Command(tmp_path)
 
-    assert command("--replay", "t.jsonl") == Finished(0, "the same as recorded: 1 runs\n", "")
+    ended = command("--replay", "t.jsonl")
+    assert (ended.code, ended.out) == (0, "the same as recorded (runs: 1)\n")
+    assert "Calculator[23*47]" in ended.err
+    assert "-> 1081" in ended.err
+    assert command("-q", "--replay", "t.jsonl") == Finished(0, "the same as recorded (runs: 1)\n", "")
     spoil(path)
     ended = command("--replay", "t.jsonl")
     assert (ended.code, ended.err) == (4, "")
@@ -99,6 +103,7 @@ def test_agent_trace_dir_gets_every_run(tmp_path: Path) -> None:
 
 
 MISTAKES = {
+    "a limit": (("--replay", "t.jsonl", "--max-iterations", "3"), "keeps the limits of the trace"),
     "a step without a trace": (["--from-step", "2", "a"], "--from-step needs --replay FILE"),
     "a question with a trace": (["--replay", "t.jsonl", "a"], "--replay takes no question"),
     "a file that is not there": (["--replay", "gone.jsonl"], "gone.jsonl cannot be read"),
@@ -137,7 +142,8 @@ def test_help_tells_of_them_without_importing_langchain(tmp_path: Path) -> None:
         "sys.argv = ['agent', '--help']\n"
         "try:\n    runpy.run_module('agent', run_name='__main__', alter_sys=True)\n"
         "except SystemExit as end:\n"
-        "    heavy = [name for name in sys.modules if name.split('.')[0].startswith(('lang', 'openai', 'pydantic'))]\n"
+        "    kinds = ('lang', 'openai', 'pydantic')\n"
+        "    heavy = [name for name in sys.modules if name.split('.')[0].startswith(kinds)]\n"
         "    print(end.code, heavy)\n",
         encoding="utf-8",
     )

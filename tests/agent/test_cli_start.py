@@ -14,7 +14,7 @@ from agent.limits import Limits
 from agent.options import LANGUAGES, LIMITS, parse
 from agent.options import PROTOCOLS as OFFERED
 from prompts import LANGUAGES as SPOKEN
-from tests.command import KEY, Command
+from tests.command import KEY, ROOT, Command
 
 HEAVY = ("langchain", "langchain_core", "langchain_openai", "openai", "httpx", "rich", "pydantic")
 
@@ -141,3 +141,16 @@ def test_on_a_terminal_without_a_question_it_says_how_to_ask(command: Command) -
     os.close(theirs)
     assert (process.returncode, out) == (2, b"")
     assert b"your question" in err
+
+
+def test_a_python_without_the_packages_is_told_of_the_one_that_has_them(tmp_path: Path) -> None:
+    (tmp_path / "langchain_core.py").write_text(
+        "raise ModuleNotFoundError(\"No module named 'langchain_core'\", name='langchain_core')",
+        encoding="utf-8",
+    )
+    paths = os.pathsep.join((str(tmp_path), str(ROOT)))
+    ended = Command(tmp_path)("--replay", "t.jsonl", PYTHONPATH=paths)
+
+    assert (ended.code, ended.out) == (2, "")
+    assert "this Python has no langchain_core: run  python scripts/run.py" in ended.err
+    assert ".venv" in ended.err
