@@ -64,8 +64,9 @@ class Tape:
             return  # it has just been played
         self._step = now["number"] if now["event"] == "step_started" else self._step
         recorded = self._take()
-        one, other = _timeless(cleaned(recorded)), _timeless(now)
-        if one != other:
+        one, other = _timeless(recorded), _timeless(now)
+        # Cleaned only where they part: NaN is not equal to itself, and to clean a long history takes long.
+        if one != other and (one := cleaned(one)) != other:
             raise Differs(f"step {self._step}: {difference(one, other)}")
 
     def returned(self) -> Record | None:
