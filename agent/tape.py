@@ -59,14 +59,16 @@ class Tape:
         """Raise Differs where ``event`` is not what was recorded, TapeEnds where no more was."""
         if self._leave:
             raise self._leave
-        now = cleaned(record_of(event))
+        now = record_of(event)
         if now["event"] in REPLIES | RETURNS:
             return  # it has just been played
         self._step = now["number"] if now["event"] == "step_started" else self._step
         recorded = self._take()
         one, other = _timeless(recorded), _timeless(now)
-        # Cleaned only where they part: NaN is not equal to itself, and to clean a long history takes long.
-        if one != other and (one := cleaned(one)) != other:
+        if one == other:
+            return
+        one, other = cleaned(one), cleaned(other)  # not before: for a long history that takes long
+        if one != other:
             raise Differs(f"step {self._step}: {difference(one, other)}")
 
     def returned(self) -> Record | None:
