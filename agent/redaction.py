@@ -29,13 +29,13 @@ _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$|SECRET|PASSWORD")
 _QUERY_VALUE = re.compile(r"([?&;][\w.\-\[\]%]+=)[^&;#\s'\"<>)]+")
 _SECRET_QUERY_VALUE = re.compile(
     r"((?:[?&;]|\\u0026)[\w.\-]{0,40}(?:key|token|secret|passw|pwd|appid|auth|sig|credential)[\w.\-]{0,40}=)"
-    r"([^&;#\s'\"<>)\\]+)",
+    r"([^&;#\s'\"<>)\]\\]+)",
     re.IGNORECASE,
 )
 _URL_USER = re.compile(r"(://)([^/\s'\"]+)@")
 _AUTH_HEADER = re.compile(
     r"((?:authorization|api-key)\\{0,7}['\"]?\s*[:=,]\s*(?:b?\\{0,7}['\"])?)"
-    r"(?:(?:bearer|basic|token|digest|negotiate)\s+)?[^\s'\",;}\\]+",
+    r"(?:(?:bearer|basic|token|digest|negotiate)\s+)?[^\s'\",;}\]\\]+",
     re.IGNORECASE,
 )
 # Keys of model services, wherever they come from; a word like sk-learn has no digit.
@@ -68,6 +68,8 @@ def shown(value: object) -> str:
 
 
 def _redact(text: str, query_value: re.Pattern[str]) -> str:
+    if len(text) < SHORTEST_SECRET:
+        return text
     for secret in _environment_secrets():
         for piece, pattern in _finders(secret):
             if piece in text:
@@ -82,17 +84,22 @@ def _redact(text: str, query_value: re.Pattern[str]) -> str:
 # --- which values are secret -------------------------------------------------------------------------
 
 
-def _environment_secrets() -> list[str]:
+def _environment_secrets() -> tuple[str, ...]:
     """The secrets of the environment as it is now, longest first, so that none is masked in part."""
+    # Name by name: other threads may set and remove variables meanwhile.
+    return _secrets_among(tuple((name, os.environ.get(name, "")) for name in list(os.environ)))
+
+
+@lru_cache(maxsize=8)
+def _secrets_among(variables: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
     found: set[str] = set()
-    for name in list(os.environ):  # other threads may set and remove variables meanwhile
-        value = os.environ.get(name, "")
+    for name, value in variables:
         if _SECRET_NAME.search(name.upper()):
             found.update(_parts(value.strip().strip("'\"").strip()))
         if "://" in value:
             found.update(_in_urls(value))
     known = (value for value in found if len(value) >= SHORTEST_SECRET and value.lower() not in NO_SECRETS)
-    return sorted(known, key=len, reverse=True)
+    return tuple(sorted(known, key=len, reverse=True))
 
 
 def _parts(value: str) -> Iterator[str]:

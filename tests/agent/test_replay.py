@@ -97,6 +97,15 @@ def test_each_way_to_end_replays_the_same(
 
 
 @each_dialect
+@pytest.mark.parametrize("given", ["http://h.test/?apikey=abcdef", "Authorization: Bearer abcdefgh12"])
+def test_a_call_whose_input_was_masked_is_still_the_call(path: Path, dialect: Dialect, given: str) -> None:
+    dialect.play(dialect.call(given, "Probe"), dialect.answer("1"), tools=[probe()], trace=path)
+
+    assert given not in path.read_text(encoding="utf-8")
+    assert_replays(path)
+
+
+@each_dialect
 def test_a_time_limit_is_reached_where_it_was(path: Path, dialect: Dialect) -> None:
     result, _ = dialect.play(
         dialect.call("1", tool="Probe"),
