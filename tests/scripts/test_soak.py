@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import socket
 import threading
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from scripts.soaking.measured import DEMANDS, Measured, Spent, broken_demands, t
 from scripts.soaking.service import fault_of, read_request, reply_to
 
 SHORT = ["--minutes", "0.02", "--threads", "3"]
+HOARDED_BYTES = 16_000_000
 IMPATIENT = [*SHORT, "--patience", "0.5"]
 
 GOOD = Measured(
@@ -71,7 +73,11 @@ class Hoarding(Contender):
     release = threading.Event()
 
     def run(self, question: str) -> RunResult:
-        Hoarding.hoard += [b"x" * 4_000_000, socket.socket()]
+        # Fresh from the system, since freed memory of earlier tests may be lying about; and enough to show
+        # in a process that has loaded a model.
+        pages = mmap.mmap(-1, HOARDED_BYTES)
+        pages.write(b"x" * HOARDED_BYTES)
+        Hoarding.hoard += [pages, b"x" * HOARDED_BYTES, socket.socket()]
         threading.Thread(target=Hoarding.release.wait, daemon=True).start()
         result = super().run(question)
         self.options["memory"].chat_memory.messages *= 7
@@ -91,7 +97,7 @@ def clean() -> Iterator[None]:
     yield
     Hoarding.release.set()
     for each in Hoarding.hoard:
-        if isinstance(each, socket.socket):
+        if not isinstance(each, bytes):
             each.close()
     Hoarding.hoard.clear()
 
