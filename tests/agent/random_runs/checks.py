@@ -104,9 +104,10 @@ def check_order(record: Record) -> None:
     for number in last:
         assert record.scene.limits.at_cap == "answer"
         assert reason in (*MAY_ASK_ONCE_MORE, "interrupted")
-        # A tool that is begun when time is all but over may come to work after it.
-        assert record.scene.is_timed or all(isinstance(entry, Sent) for entry in record.log[number + 1 :])
-        assert not any("tools" in entry.options for entry in record.log[number:] if isinstance(entry, Sent))
+        # What is begun when time is all but over, a tool or a request, may get to its thread's work after it.
+        if not record.scene.is_timed:
+            after = record.log[number + 1 :]
+            assert all(isinstance(entry, Sent) and "tools" not in entry.options for entry in after)
 
 
 def check_memory(record: Record) -> None:
@@ -126,7 +127,7 @@ def check_at_once(
     budget = records[0].scene.budget
     replies = [sent for record in records for sent in record.sent]
     most = max((tokens_of([sent]) for sent in replies), default=0)
-    if budget and budget.max_total_tokens and replies:
+    if budget and budget.max_total_tokens and replies and not records[0].scene.is_timed:
         used = tokens_of([*records[0].earlier, *replies])
         assert used < budget.max_total_tokens + len(records) * most
 
@@ -153,9 +154,11 @@ def check_counts(record: Record, result: RunResult) -> None:
     # asking ends with one attempt, after so many that are worth repeating. A refusal is remembered.
     asking = ATTEMPTS - 1 + ATTEMPTS_GARBLED - 1 + 1
     assert len(record.sent) <= (2 * _cap(record) + 1) * asking + len(REFUSABLE)
+    if record.scene.is_timed:
+        return  # a request that was given up may get its reply when nobody waits for it, or counts it
     for number in range(len(record.sent)):
         assert_within_caps(record, record.sent[:number])
-    if record.scene.is_timed or record.raised:
+    if record.raised:
         return
     assert usage.requests == len(given)
     assert usage.requests + usage.retries == len(record.sent)
