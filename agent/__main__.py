@@ -96,7 +96,7 @@ def _flush(stream: Any) -> None:
         if stream is not None:
             stream.flush()
     except (OSError, ValueError):
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError):  # no descriptor to be had: then Python may complain
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 

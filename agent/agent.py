@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import traceback
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 from langchain.memory import ConversationBufferWindowMemory
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableLambda
@@ -22,7 +21,8 @@ from agent.chain import Chain
 from agent.client import Client
 from agent.errors import SettingsError
 from agent.events import Happening, Note, RunStarted
-from agent.limits import Limits, Price, over_all_runs
+from agent.handed_in import check, handlers_of, list_of, one_of, price_of, tools_by_default, trace_to
+from agent.limits import Limits, over_all_runs
 from agent.memory import Conversation
 from agent.models import is_llama_cpp, load_model, name_of
 from agent.observing import describe
@@ -33,13 +33,13 @@ from agent.redaction import redact, shown
 from agent.registry import check_native
 from agent.results import Event, RunResult, Step, StopReason
 from agent.seams import World, live_ask, live_begin
-from agent.settings import Settings, Switch, load_settings
+from agent.settings import Switch, load_settings
 from agent.setup import Setup
 from agent.splice import Splice
 from agent.steps import Steps
 from agent.tape import Differs, TapeEnds
 from agent.toolspecs import specs_of
-from agent.trace import RunTrace, Trace
+from agent.trace import RunTrace
 from agent.tracing_notice import tell_of_tracing
 from prompts import LANGUAGES, Language, language_of, speaker
 
@@ -85,29 +85,29 @@ class Agent:
     ) -> None:
         if memory is not None and not isinstance(memory, ConversationBufferWindowMemory):
             raise SettingsError(f"memory takes a ConversationBufferWindowMemory, not {type(memory).__name__}")
-        _check("limits", limits, Limits, "a Limits(...)")
-        _check("budget", budget, Limits, "a Limits(...)")
-        _check("llm", llm, Runnable, "a LangChain chat model", "; load_model(name) makes one")
-        _check("on_event", on_event, Callable, "a function of one event")
+        check("limits", limits, Limits, "a Limits(...)")
+        check("budget", budget, Limits, "a Limits(...)")
+        check("llm", llm, Runnable, "a LangChain chat model", "; load_model(name) makes one")
+        check("on_event", on_event, Callable, "a function of one event")
         if not isinstance(instructions, str):
             raise SettingsError(f"instructions is a text, not {shown(instructions)}")
         self._settings = load_settings()
-        self._protocol = _one_of("protocol", protocol, PROTOCOLS)
-        self._language = _one_of("language", language, ("auto", *LANGUAGES))
+        self._protocol = one_of("protocol", protocol, PROTOCOLS)
+        self._language = one_of("language", language, ("auto", *LANGUAGES))
         self._limits = limits or Limits()
-        self._tools = _default_tools() if tools is None else _list_of("tools", tools, "LangChain tools")
+        self._tools = tools_by_default() if tools is None else list_of("tools", tools, "LangChain tools")
         self._specs = specs_of(self._tools)
         self._llm = load_model() if llm is None else llm
         if self._protocol == ToolCallsProtocol.name:
             check_native(self._llm, self._tools)
-        self._price = _price(name_of(self._llm), self._settings, self._limits, budget)
+        self._price = price_of(name_of(self._llm), self._settings, self._limits, budget)
         self._budget = Budget(over_all_runs(budget)) if budget else None
-        self._callbacks = _handlers(callbacks)
+        self._callbacks = handlers_of(callbacks)
         self._on_event = on_event
         self._instructions = instructions
         self._conversation = Conversation(memory)
         self._client = Client(self._llm, self._settings.model_timeout_s)
-        self._trace = _trace_to(trace, self._settings.trace_dir)
+        self._trace = trace_to(trace, self._settings.trace_dir)
 
     def run(self, question: str) -> RunResult:
         """Answer a question. Whatever a model, a server or a tool does, this returns a result.
@@ -260,58 +260,3 @@ def run_agent(
         trace=trace,
     )
     return agent.run(question)
-
-
-def _check(what: str, given: object, kind: Any, takes: str, way_out: str = "") -> None:
-    """Raise SettingsError for an argument of another kind; None stands for its default."""
-    if given is not None and not isinstance(given, kind):
-        raise SettingsError(f"{what} takes {takes}, not {shown(given)}{way_out}")
-
-
-def _list_of(what: str, given: Any, items: str) -> list[Any]:
-    # A single tool can be iterated over, as every model of pydantic's; its fields are no tools.
-    if isinstance(given, BaseTool) or not isinstance(given, Iterable):
-        raise SettingsError(f"{what} takes a list of {items}, not {shown(given)}")
-    return list(given)
-
-
-def _handlers(callbacks: Any) -> list[Any]:
-    handlers = [] if callbacks is None else _list_of("callbacks", callbacks, "LangChain callback handlers")
-    for handler in handlers:
-        _check("callbacks", handler, BaseCallbackHandler, "a list of LangChain callback handlers")
-    return handlers
-
-
-def _trace_to(path: object, folder: str) -> Trace | None:
-    _check("trace", path, str | os.PathLike, "the path of a file or folder")
-    if path is None:
-        return Trace(os.path.join(folder, "")) if folder else None
-    return Trace(path)  # type: ignore[arg-type]  # just checked
-
-
-def _default_tools() -> list[BaseTool]:
-    try:
-        from tools import default_tools
-    except ImportError as error:  # a program may have a tools.py of its own
-        raise SettingsError(
-            f"the default tools cannot be imported, another module may have their name ({error}):"
-            " rename it, or hand in tools=[...]"
-        ) from error
-    return list(default_tools())
-
-
-def _one_of(what: str, value: Any, known: Any) -> Any:
-    if not isinstance(value, str) or value not in known:
-        raise SettingsError(f"{what} is one of {', '.join(known)}, not {value!r}")
-    return value
-
-
-def _price(name: str, settings: Settings, limits: Limits, budget: Limits | None) -> Price | None:
-    price = settings.prices.get(name)
-    capped = limits.max_cost_usd or (budget and budget.max_cost_usd)
-    if capped and price is None:
-        raise SettingsError(
-            f"max_cost_usd needs a price for {name!r}: set AGENT_PRICES={name}=PROMPT/COMPLETION"
-            " (US dollars per million tokens)"
-        )
-    return price

@@ -60,7 +60,7 @@ def argument_text(argument: str) -> str:
         argument.encode("utf-8")
         return argument
     except UnicodeEncodeError:  # undecodable bytes came in as lone surrogates
-        with suppress(UnicodeEncodeError):
+        with suppress(UnicodeEncodeError):  # a surrogate that stands for no byte: replaced below
             return os.fsencode(argument).decode("utf-8", errors="replace")
         return argument.encode("utf-8", errors="replace").decode("utf-8")
 
@@ -196,7 +196,7 @@ class Console:
 def plain_line(text: str, _style: str = "") -> None:
     """Write a line to stderr; a stderr that is closed or that nobody reads ends nothing."""
     if sys.stderr is not None:
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError):  # there is nowhere else to say so
             print(clean(text), file=sys.stderr, flush=True)
 
 
@@ -222,7 +222,7 @@ def _rich(status_line: Callable[[], str]) -> tuple[Callable[[str, str], None], A
         return spinner
 
     def write(text: str, style: str) -> None:
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError):  # as in plain_line
             console.print(Text(clean(text), style))
 
     return write, Live(get_renderable=frame, console=console, transient=True, refresh_per_second=8)

@@ -163,10 +163,10 @@ def _watched(
     command: list[str], output: IO[bytes], env: dict[str, str], workspace: Path, progress: Progress
 ) -> int:
     """Run pip; report the bytes that have arrived in ``workspace`` meanwhile."""
-    process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=env)  # noqa: S603
+    process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=env)  # noqa: S603 - no shell
     try:
         while True:
-            with suppress(subprocess.TimeoutExpired):
+            with suppress(subprocess.TimeoutExpired):  # it is still at work
                 return process.wait(timeout=0.3)
             progress(max((size_of(file) for file in workspace.rglob("*.whl")), default=0))
     finally:  # Ctrl-C: pip is not to write into a folder that is being removed

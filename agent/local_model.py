@@ -81,7 +81,7 @@ def _leave() -> None:
     """
     if any(thread.name.startswith("agent-model") for thread in threading.enumerate()):
         for stream in (sys.stdout, sys.stderr):
-            with suppress(AttributeError, OSError, ValueError):
+            with suppress(AttributeError, OSError, ValueError):  # closed, or none: nothing to flush
                 stream.flush()
         os._exit(1 if hasattr(sys, "last_type") else 0)
 

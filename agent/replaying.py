@@ -59,7 +59,7 @@ def _replayed(run: RecordedRun) -> RunResult | None:
             result = Steps(again.execute()).to_the_end()
         tape.note(result)
         return result
-    except TapeEnds:
+    except TapeEnds:  # the trace was cut off, and up to there all was the same
         return None
 
 

@@ -215,8 +215,8 @@ def _retry_after(error: BaseException) -> float | None:
         seconds = float(value)
         return None if math.isnan(seconds) else max(seconds, 0.0)
     except ValueError:
-        pass
+        pass  # no number: a date, then
     try:
         return max(email.utils.parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError):  # no date either
         return None

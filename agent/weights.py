@@ -79,7 +79,7 @@ def cached_path(name: str) -> Path | None:
     path = cache_dir() / model.file
     try:
         return path if path.stat().st_size == model.size else None
-    except OSError:
+    except OSError:  # no such file
         return None
 
 

@@ -79,7 +79,7 @@ class Connection(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         service = self.server.service
         service.model_lists += 1
-        with suppress(ConnectionError):
+        with suppress(ConnectionError):  # the client has gone
             self.send(200, {"object": "list", "data": service.models})
 
     def send(self, code: int, content: object, headers: dict[str, str] | None = None) -> None:

@@ -7,22 +7,11 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from agent.client import text_of
-from agent.protocols.decisions import Act, Decision, Malformed, ToolSpec
+from agent.protocols.decisions import Act, Decision, Malformed
 from agent.protocols.native_calls import read_message
 from agent.results import Action
+from scripts.fuzzing.calls import TOOLS  # the readers are tested, and fuzzed, with the same
 
-TOOLS = (
-    ToolSpec("Calculator", ("expression",), types={"expression": "string"}),
-    ToolSpec("Time", ("zone",), input_required=False, types={"zone": "string"}),
-    ToolSpec(
-        "Convert",
-        ("amount", "unit", "exact"),
-        required=("amount",),
-        types={"amount": "number", "unit": "string", "exact": "boolean"},
-    ),
-    ToolSpec("Repeat", ("times",), takes="integer", types={"times": "integer"}),
-    ToolSpec("Ping", (), input_required=False),
-)
 SUM = '{"expression": "2+2"}'
 CALL = f'{{"name": "Calculator", "arguments": {SUM}}}'
 """The same call, as a model writes it into its text."""

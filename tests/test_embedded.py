@@ -104,7 +104,7 @@ def test_a_program_ends_although_a_request_was_left_behind(tmp_path: Path) -> No
 def test_the_endpoint_refuses_a_request_without_its_key(small_model: BaseChatModel) -> None:
     import requests
 
-    url = small_model.openai_api_base  # type: ignore[attr-defined]
+    url = small_model.openai_api_base  # type: ignore[attr-defined]  # of ChatOpenAI
     answer = requests.post(f"{url}/chat/completions", json={"messages": []}, timeout=30)
     assert answer.status_code == 401
     assert url.startswith("http://127.0.0.1:")

@@ -64,7 +64,7 @@ def _linked_zone() -> str:
 def _zone_or_none(key: str) -> tzinfo | None:
     try:
         return ZoneInfo(key) if key else None
-    except (ValueError, OSError, KeyError):
+    except (ValueError, OSError, KeyError):  # zoneinfo's ways to say that there is none
         return None
 
 

@@ -126,7 +126,7 @@ def _json_object(text: str) -> dict[str, object] | None:
     for spelling in (text, _PYTHON.sub(_as_json, text)):
         try:
             value = json.loads(spelling, strict=False)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError):  # no JSON in this spelling
             continue
         return value if isinstance(value, dict) else None
     return None
@@ -180,7 +180,7 @@ def _as_value(value: object, tool: ToolSpec) -> Argument:
     """A list, an object or a truth value for the only field, by its name or alone."""
     (field,) = tool.fields
     if isinstance(value, str):
-        with suppress(ValueError, RecursionError):
+        with suppress(ValueError, RecursionError):  # no JSON: the text itself is meant
             value = json.loads(value, strict=False)
     return value if isinstance(value, dict) and set(value) == {field} else {field: value}
 

@@ -81,7 +81,7 @@ def json_call(text: str, tools: Sequence[ToolSpec]) -> tuple[Decision, int] | No
     """The call in the JSON object that ``text`` starts with, and where the object ends; None for no call."""
     try:
         value, end = _DECODER.raw_decode(text)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # no JSON, so no call
         return None
     if not isinstance(value, dict):
         return None

@@ -89,6 +89,6 @@ def _meet(fault: Fault, process: Any, service: Service, folder: Path) -> Played:
 
 def _end(process: Any) -> None:
     """Let no process outlive its fault; it is killed by its own handle."""
-    with suppress(OSError):
+    with suppress(OSError):  # it has ended by itself
         process.kill()
     process.wait()

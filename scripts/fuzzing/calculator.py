@@ -87,7 +87,7 @@ def _check_words(said: str) -> None:
 def _number(said: str) -> Fraction | None:
     try:
         return Fraction(said)
-    except ValueError:
+    except ValueError:  # no number
         return None
 
 

@@ -17,7 +17,7 @@ from agent.protocols.native_calls import read_message
 from agent.results import Action
 from scripts.fuzzing.growth import grows_too_fast
 from scripts.fuzzing.messages import CALL, USED_ID, messages
-from scripts.fuzzing.target import Input, Target, hold
+from scripts.fuzzing.target import SECRET, Input, Target, hold
 
 TOOLS = (
     ToolSpec("Calculator", ("expression",), types={"expression": "string"}),
@@ -31,7 +31,6 @@ TOOLS = (
     ToolSpec("Repeat", ("times",), takes="integer", types={"times": "integer"}),
     ToolSpec("Ping", (), input_required=False),
 )
-SECRET = "zq7secret"  # noqa: S105 - stands where no reader may take anything from
 _MARKS = (
     "<tool_call>",
     "</tool_call>",
@@ -102,7 +101,7 @@ def _check_answer(decision: Finish) -> None:
     hold(decision.answer.strip(), "an answer says something", decision)
     hold(not any(mark in decision.answer for mark in _MARKS), "an answer holds no call markup", decision)
     hold("<think>" not in decision.answer, "an answer holds no thinking", decision)
-    with suppress(ValueError, RecursionError):
+    with suppress(ValueError, RecursionError):  # no JSON, so no call either
         value = json.loads(decision.answer)
         named = isinstance(value, dict) and value.get("name") == "Calculator" and "arguments" in value
         hold(not named, "an answer is no call of our tools", decision)

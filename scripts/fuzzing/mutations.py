@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
@@ -23,7 +23,10 @@ def mutated(texts: Sequence[str], fragments: Sequence[str]) -> st.SearchStrategy
     changes: st.SearchStrategy[list[Change]] = st.lists(
         st.tuples(st.integers(0, 400), st.integers(0, 12), st.sampled_from([*fragments, ""])), max_size=4
     )
-    combine: Callable[[str, list[Change], str], str] = lambda text, done, more: _changed(text, done) + more  # noqa: E731
+
+    def combine(text: str, done: list[Change], more: str) -> str:
+        return _changed(text, done) + more
+
     return st.builds(combine, known, changes, st.just("") | known)
 
 

@@ -16,7 +16,7 @@ from agent.protocols.decisions import Act, Decision, Finish, Malformed, ToolSpec
 from agent.protocols.reply import read_reply
 from scripts.fuzzing.growth import grows_too_fast
 from scripts.fuzzing.mutations import mutated, often, soup
-from scripts.fuzzing.target import Broken, Input, Target, hold
+from scripts.fuzzing.target import SECRET, Broken, Input, Target, hold
 
 TOOLS = (
     ToolSpec("Calculator", ("expression",)),
@@ -25,7 +25,6 @@ TOOLS = (
     ToolSpec("Repeat", ("times",), takes="integer"),
     ToolSpec("Ping", (), input_required=False),
 )
-SECRET = "zq7secret"  # noqa: S105 - stands where no reader may take anything from
 FRAGMENTS = (
     *("Thought:", "Action:", "Action Input:", "Final Answer:", "Observation:", "Question:", "Finish"),
     *(
