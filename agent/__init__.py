@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from agent.results import StepStarted as StepStarted
     from agent.results import StopReason as StopReason
     from agent.results import Usage as Usage
+    from agent.telemetry import OpenTelemetryHandler as OpenTelemetryHandler
 
 __version__ = "0.1.0"
 
@@ -36,6 +37,7 @@ _HOME = {
     "LastRequest": "agent.results",
     "Limits": "agent.limits",
     "Observation": "agent.results",
+    "OpenTelemetryHandler": "agent.telemetry",
     "RunFailed": "agent.errors",
     "RunResult": "agent.results",
     "SettingsError": "agent.errors",

@@ -23,6 +23,7 @@ EXPORTED = [
     "LastRequest",
     "Limits",
     "Observation",
+    "OpenTelemetryHandler",
     "RunFailed",
     "RunResult",
     "SettingsError",
