@@ -1,0 +1,1 @@
+"""What ``scripts.bench`` measures: steps, growth, many runs at once, start-up."""

@@ -1,0 +1,82 @@
+"""Contenders that take turns, and what their seconds come to."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Contender:
+    """``run`` does the work once and returns the seconds that it took; they are spread over ``per`` parts."""
+
+    name: str
+    run: Callable[[], float]
+    per: int = 1
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Seconds of one part of the work: median and quartiles of so many runs."""
+
+    low: float
+    median: float
+    high: float
+    runs: int
+
+
+def timed(work: Callable[[], object], prepare: Callable[[], object] = lambda: None) -> Callable[[], float]:
+    """``work`` with its seconds as result; those of ``prepare``, which runs before it, do not count."""
+
+    def run() -> float:
+        prepare()
+        started = time.perf_counter()
+        work()
+        return time.perf_counter() - started
+
+    return run
+
+
+def alternate(contenders: Sequence[Contender], repeats: int, warm_up: int = 1) -> dict[str, Spread]:
+    """Let the contenders take turns, so that a machine's moods fall on all of them alike.
+
+    Every other round is in the opposite order: what one leaves behind for the next is not always the same
+    one's burden. The ``warm_up`` rounds before do not count.
+    """
+    seconds: dict[str, list[float]] = {contender.name: [] for contender in contenders}
+    for number in range(warm_up + repeats):
+        for contender in contenders if number % 2 == 0 else reversed(contenders):
+            took = contender.run() / contender.per
+            if number >= warm_up:
+                seconds[contender.name].append(took)
+    return {name: spread(each) for name, each in seconds.items()}
+
+
+def spread(seconds: Sequence[float]) -> Spread:
+    """Quartiles include the ends, so that a single run is its own median and quartiles."""
+    if len(seconds) == 1:
+        return Spread(seconds[0], seconds[0], seconds[0], runs=1)
+    low, median, high = statistics.quantiles(seconds, n=4, method="inclusive")
+    return Spread(low, median, high, len(seconds))
+
+
+@contextmanager
+def one_processor(wanted: bool = True) -> Iterator[None]:
+    """Keep this process on one processor, where the system knows how.
+
+    Python threads take turns anyway, and on a busy machine handing over to another processor takes longer
+    than all that is measured. All contenders are kept alike.
+    """
+    if not (wanted and hasattr(os, "sched_setaffinity")):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
