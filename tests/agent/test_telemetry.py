@@ -250,6 +250,21 @@ def test_a_chain_inside_a_tool_hands_its_parent_on(recorded: Recorded) -> None:
     )
 
 
+def test_after_a_request_inside_a_tool_the_tools_span_is_the_current_one_again(recorded: Recorded) -> None:
+    inner, current = ScriptedModel(replies=["a translation"]), []
+
+    def translate(text: str) -> str:
+        inner.invoke(text)
+        current.append(trace.get_current_span())
+        return "done"
+
+    play("Action: Probe[x]", "Final Answer: y", tools=[probe(translate)], callbacks=[recorded.handler])
+
+    (tool,) = recorded.of("execute_tool")
+    assert len(recorded.of("chat")) == 3
+    assert [id_of(span) for span in current] == [id_of(tool)]
+
+
 def conventions() -> Iterator[tuple[str, str]]:
     with warnings.catch_warnings():
         # Since they moved to a repository of their own, the package calls all of them deprecated.

@@ -118,11 +118,11 @@ def test_no_secret_is_told_wherever_it_stands(dialect: Dialect, monkeypatch: pyt
 def test_exceptions_are_told_without_secrets_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROBE_API_KEY", "hush-3f9c77aa")
     recorded = Recorded()
-    error = LookupError("bad key hush-3f9c77aa")
+    error = LookupError("bad key hush-3f9c77aa for http://maps.example/find?session=3f9c")
     error.__cause__ = ValueError("the cause has hush-3f9c77aa too")
     play("Action: Probe[x]", "Final Answer: y", tools=[failing(error)], callbacks=[recorded.handler])
 
-    assert "bad key ***" in told(recorded)
+    assert "bad key *** for http://maps.example/find?session=***" in told(recorded)
     assert "3f9c" not in told(recorded)
 
 

@@ -106,6 +106,17 @@ def test_one_that_hangs_to_the_end_of_the_run_ends_with_it(at_cap: str, recorded
     assert recorded.names[-1] == "invoke_agent"
 
 
+def test_what_starts_beneath_a_run_that_is_over_is_dropped(recorded: Recorded) -> None:
+    """A thread that was given up may be as late as that."""
+    over, late = uuid4(), uuid4()
+    recorded.handler.on_chain_start({}, {"input": "?"}, run_id=over)
+    recorded.handler.on_chain_end({"output": "y"}, run_id=over)
+    recorded.handler.on_tool_start({"name": "Probe"}, "x", run_id=late, parent_run_id=over)
+    recorded.handler.on_tool_end("y", run_id=late)
+
+    assert recorded.names == ["invoke_agent"]
+
+
 def whole(number: int) -> str:
     return str(number)
 
