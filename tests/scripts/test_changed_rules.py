@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain_core.messages import AIMessage
 
+from agent.testing import ScriptedModel
 from scripts.changed_rules import FACTS, UNITS, changed_tools, look_up_fact, look_up_unit, work_out
-from scripts.contenders import ToolCall
+from scripts.contenders import AGENTS, Attempt, ToolCall
 from tools.texts import ERROR_PREFIX
 
 
@@ -141,3 +145,26 @@ def test_each_set_of_tools_records_for_itself() -> None:
     second: list[ToolCall] = []
     changed_tools(first), changed_tools(second)[3].run("piano")
     assert (len(first), len(second)) == (0, 1)
+
+
+NATIVE = {"name": "FactBook", "args": {"tool_input": "violin"}, "id": "1"}
+
+
+@pytest.mark.parametrize(
+    ("agent", "protocol", "asks"),
+    [
+        ("ours", "text", "Action: FactBook[violin]"),
+        ("ours", "tools", AIMessage(content="", tool_calls=[NATIVE])),
+        ("executor", "", "Action: FactBook\nAction Input: violin"),
+    ],
+)
+def test_every_contender_can_use_them(agent: str, protocol: str, asks: object) -> None:
+    answers = "9" if protocol == "tools" else "Final Answer: 9"
+    attempt, args = Attempt(), argparse.Namespace(protocol=protocol, language="auto")
+    model = ScriptedModel(replies=[asks, answers])
+
+    AGENTS[agent](attempt, "How many strings?", model, changed_tools(attempt.tool_calls), args)
+
+    assert [call.output for call in attempt.tool_calls] == ["A violin has 9 strings."]
+    assert attempt.answer == "9"
+    model.assert_done()
