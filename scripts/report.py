@@ -1,0 +1,155 @@
+"""Show what runs did, and why they failed: their traces as one HTML page.
+
+    python -m scripts.report run.jsonl              writes report.html
+    python -m scripts.report traces/ -o all.html    a folder: every *.jsonl in it
+    python -m scripts.report run.jsonl -o - > x     to stdout
+
+`python -m agent --trace FILE` and AGENT_TRACE_DIR write traces. What explains each run is said on stderr too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+ROOT = Path(__file__).resolve().parent.parent
+if not __package__:
+    sys.path.insert(0, str(ROOT))  # run as a plain file, only the scripts' own folder is there
+
+# Below the path that they are found on, hence E402.
+from agent.__main__ import INTERRUPTED, leave  # noqa: E402
+from prompts import LANGUAGES  # noqa: E402
+
+if TYPE_CHECKING:
+    from scripts.reporting.reading import Reading
+    from scripts.reporting.texts import Texts
+
+USAGE = 2
+MOST_SAID = 10  # runs that are explained on stderr; the page has them all
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write the report; returns 0, or 2 where a trace could not be read or the page not be written."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    args = parser().parse_args(argv)
+    try:
+        return report(args)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def report(args: argparse.Namespace) -> int:
+    from scripts.reporting.page import page_of  # after the options, because LangChain takes seconds to import
+    from scripts.reporting.reading import read_all
+    from scripts.reporting.texts import texts_in
+
+    paths = args.traces or trace_folder()
+    if not paths:
+        return fail("name a trace or a folder of traces: --trace FILE or AGENT_TRACE_DIR write them")
+    reading = read_all(paths)
+    for sentence in reading.not_read:
+        fail(sentence)
+    if not reading.runs:
+        return fail("nothing to report on: give a file that --trace or AGENT_TRACE_DIR has written")
+    if any(is_same(args.output, run.file) for run in reading.runs):
+        return fail(f"{args.output} is one of the traces: name another file with -o")
+    texts = texts_in(reading.runs[0].language if args.language == "auto" else args.language)
+    page = page_of(reading.runs, reading.files, reading.not_read, texts)
+    try:
+        write(args.output, page)
+    except OSError as error:
+        return fail(f"{args.output} cannot be written ({error.strerror}): name another file with -o")
+    explain(reading, args.output, texts)
+    return USAGE if reading.not_read else 0
+
+
+def trace_folder() -> list[Path]:
+    """AGENT_TRACE_DIR, of the environment or of .env, where it is set."""
+    from agent.errors import SettingsError
+    from agent.settings import load_env_file
+
+    with contextlib.suppress(SettingsError):  # a .env that cannot be read is no reason to show no report
+        load_env_file()
+    folder = os.environ.get("AGENT_TRACE_DIR", "").strip()
+    return [Path(folder)] if folder else []
+
+
+def is_same(output: str, trace: str) -> bool:
+    return output != "-" and Path(output).resolve() == Path(trace).resolve()
+
+
+def write(output: str, page: str) -> None:
+    """To stdout, or into the file at once: whoever reads it never sees half of it. Raises OSError."""
+    data = page.encode("utf-8", errors="replace")  # half of a character pair cannot be written
+    if output == "-":
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    path = Path(output)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f"{path.name}.", delete=False) as part:
+        try:
+            part.write(data)
+            part.close()
+            os.replace(part.name, path)
+        except BaseException:
+            part.close()
+            os.unlink(part.name)
+            raise
+
+
+def explain(reading: Reading, output: str, texts: Texts) -> None:
+    """Say on stderr where the page is, and what explains the first of the runs that failed."""
+    from agent.redaction import redact_output
+    from scripts.reporting.findings import brief
+    from scripts.reporting.page import sentence_with_steps
+
+    failed = [run for run in reading.runs if run.ending.stop_reason != "final_answer"]
+    runs = texts.say("runs", count=len(reading.runs))
+    lines = [f"{'stdout' if output == '-' else output}: {runs}"]
+    for run in failed[:MOST_SAID]:
+        lines.append(f"{run.number}. {brief(run.question)}: {texts.reason(run.ending.stop_reason)}")
+        if run.ending.error:
+            lines.append(f"   {brief(run.ending.error)}")
+        lines += [
+            f"   {sentence_with_steps(each, texts)}" for each in run.findings if each.severity != "note"
+        ]
+    if len(failed) > MOST_SAID:
+        lines.append(texts.say("more_failed", count=len(failed) - MOST_SAID))
+    print(redact_output("\n".join(lines)), file=sys.stderr)
+
+
+def fail(sentence: str) -> int:
+    print(f"report: {sentence}", file=sys.stderr)
+    return USAGE
+
+
+def parser() -> argparse.ArgumentParser:
+    own = argparse.ArgumentParser(
+        prog="report", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    own.add_argument(
+        "traces",
+        nargs="*",
+        type=Path,
+        metavar="TRACE",
+        help="a trace, or a folder of them (default: AGENT_TRACE_DIR)",
+    )
+    own.add_argument(
+        "-o", "--output", default="report.html", metavar="FILE", help="default: report.html; - is stdout"
+    )
+    own.add_argument(
+        "--language", choices=["auto", *LANGUAGES], default="auto", help="of the page (auto: the first run's)"
+    )
+    return own
+
+
+if __name__ == "__main__":
+    leave(main())

@@ -1,0 +1,64 @@
+"""From paths to runs: which files are meant, and which of them can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.errors import SettingsError
+from agent.recorded import read_trace
+from scripts.reporting.exchanges import Pool
+from scripts.reporting.timeline import view_of
+from scripts.reporting.views import RunView
+
+PATTERN = "*.jsonl"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """All runs in the order of their files; ``not_read`` has a sentence for each file that could not be."""
+
+    runs: tuple[RunView, ...]
+    files: int
+    not_read: tuple[str, ...]
+
+
+def read_all(paths: Iterable[Path]) -> Reading:
+    """Read every trace; a folder stands for the ``*.jsonl`` in it, by name, which is by time."""
+    pool = Pool()
+    runs: list[RunView] = []
+    not_read: list[str] = []
+    files = 0
+    for path in _files(paths, not_read):
+        try:
+            found = read_trace(path)
+        except SettingsError as error:
+            not_read.append(str(error))
+            continue
+        files += 1
+        for run in found:
+            known = len(pool)
+            try:
+                runs.append(view_of(run, len(runs) + 1, str(path), pool))
+            except SettingsError as error:
+                pool.forget(known)
+                not_read.append(str(error))
+    return Reading(tuple(runs), files, tuple(not_read))
+
+
+def _files(paths: Iterable[Path], not_read: list[str]) -> Iterator[Path]:
+    seen: set[Path] = set()
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(path.glob(PATTERN))
+            if not inside:
+                not_read.append(
+                    f"{path} holds no trace ({PATTERN}): AGENT_TRACE_DIR={path} writes them there"
+                )
+        else:
+            inside = [path]
+        for each in inside:
+            if each.resolve() not in seen:
+                seen.add(each.resolve())
+                yield each

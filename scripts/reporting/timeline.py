@@ -1,0 +1,199 @@
+"""A recorded run as the page shows it: its records become steps, and its end is named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from agent.errors import SettingsError
+from agent.limits import Price
+from agent.recorded import RecordedRun
+from agent.records import Record
+from prompts import render, speaker
+from scripts.reporting.exchanges import Exchanges, Pool
+from scripts.reporting.findings import findings_of
+from scripts.reporting.views import Call, CallState, Ending, Exchange, RunView, StepState, StepView, sum_known
+
+UNFINISHED = "unfinished"
+_STATES: Mapping[str, CallState] = {"tool_raised": "failed", "tool_timed_out": "timed_out"}
+_VERSIONS = ("agent", "python", "langchain_core")
+
+
+def view_of(run: RecordedRun, number: int, file: str, pool: Pool) -> RunView:
+    """The run as data for the page. Raises SettingsError where its records do not hold together."""
+    try:
+        return _view_of(run, number, file, pool)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise SettingsError(f"{file}: run {run.name} is not whole ({error!r})") from None
+
+
+def _view_of(run: RecordedRun, number: int, file: str, pool: Pool) -> RunView:
+    started, ended = run.started, run.ended
+    steps = tuple(_Steps(run, pool).all())
+    replied = [each for step in steps for each in step.exchanges if each.reply is not None]
+    usage = ended["usage"] if ended else {}
+    costs = [each.cost_usd for each in replied]
+    known_costs = [cost for cost in costs if cost is not None]
+    view = RunView(
+        number=number,
+        file=file,
+        name=run.name,
+        question=started["question"],
+        language=started["language"],
+        protocol=started["protocol"],
+        model=started["model"],
+        started=str(started.get("time", "")),
+        limits=tuple(started["limits"].items()),
+        versions=tuple((name, str(started[name])) for name in _VERSIONS if name in started),
+        steps=steps,
+        ending=_ending(ended),
+        requests=usage.get("requests", len(replied)),
+        tokens=usage["total_tokens"] if ended else sum_known([each.tokens for each in replied]),
+        cost_usd=usage.get("cost_usd", sum(known_costs) if known_costs else None),
+        duration_s=float(ended["duration_s"] if ended else run.records[-1]["t"]),
+    )
+    return findings_of(view)
+
+
+def _ending(ended: Record | None) -> Ending:
+    if ended is None:
+        return Ending(UNFINISHED)
+    names = ("stop_reason", "answer", "forced", "unformatted", "error")
+    return Ending(**{name: ended[name] for name in names})
+
+
+class _Steps:
+    """Gathers a run's records until a step ends."""
+
+    def __init__(self, run: RecordedRun, pool: Pool) -> None:
+        self._run = run
+        self._language = run.started["language"]
+        price = run.started["price"]
+        say = speaker(self._language)
+        self._exchanges = Exchanges(pool, say, Price(**price) if price else None)
+        self._begun: list[Record] = []
+        self._ended: list[Record] = []
+        self._previous: frozenset[str] = frozenset()
+        self._made: dict[str, list[int]] = {}
+        self._number = 0
+        self._is_last_request = False
+
+    def all(self) -> Iterator[StepView]:
+        for record in self._run.records:
+            self._exchanges.add(record)
+            match record["event"]:
+                case "step_started":
+                    self._number = record["number"]
+                case "last_request":
+                    self._number += 1
+                    self._is_last_request = True
+                case "tool_started":
+                    self._begun.append(record)
+                case "tool_returned" | "tool_raised" | "tool_timed_out":
+                    self._ended.append(record)
+                case "step":
+                    yield self._step(record, self._exchanges.take(record["t"]))
+        left = self._exchanges.take(self._run.records[-1]["t"])
+        if left or self._begun:
+            yield self._step(None, left)
+
+    def _step(self, record: Record | None, exchanges: Sequence[Exchange]) -> StepView:
+        calls = tuple(self._calls(record) if record else self._calls_without_end())
+        keys = frozenset(call.key for call in calls)
+        before = sorted({number for key in keys for number in self._made.get(key, ())})
+        for key in keys:
+            self._made.setdefault(key, []).append(self._number)
+        seconds = [float(each["duration_s"]) for each in self._ended]
+        correction = record["error"] if record else None
+        step = StepView(
+            number=self._number,
+            state=self._state(record, calls),
+            thought=record["thought"] if record else "",
+            calls=calls,
+            correction=correction,
+            exchanges=tuple(exchanges),
+            model_s=sum(each.seconds_s for each in exchanges),
+            tools_s=max(seconds, default=0.0),  # they run side by side
+            seen_before=tuple(before),
+            is_last_request=self._is_last_request and record is None,
+        )
+        self._begun, self._ended = [], []
+        self._previous = keys or self._previous  # a bad reply between two calls does not part them
+        return step
+
+    def _state(self, record: Record | None, calls: Sequence[Call]) -> StepState:
+        ended = self._run.ended
+        if record is None and self._is_last_request and ended is not None:
+            return "answer" if ended["answer"] else "bad_reply"
+        if record is None:
+            return "no_end"
+        if record["error"] is not None:
+            return "bad_reply"
+        if not calls:
+            return "answer"
+        states = {call.state for call in calls}
+        if states == {"ok"}:
+            return "ok"
+        return "repeated" if states <= {"repeated", "ok"} else "failed"
+
+    def _calls(self, record: Record) -> Iterator[Call]:
+        """The step's actions, each with its observation and with what became of its tool."""
+        pairs = iter(zip(self._begun, self._ended, strict=True))
+        ran: dict[str, tuple[Record, Record]] = {}
+        for action, seen in zip(record["actions"], record["observations"], strict=True):
+            tool, key = action["tool"], _key(action["tool"], action["input"])
+            begun: Record = {}
+            ended: Record = {}
+            if seen["ran"]:
+                ran[key] = begun, ended = ran.get(key) or next(pairs)
+            yield Call(
+                key=key,
+                tool=tool,
+                given=_given(action["input"]),
+                state=self._call_state(action, seen, key, ended),
+                observation=seen["text"],
+                duration_s=ended.get("duration_s"),
+                timeout_s=begun.get("timeout_s"),
+                error=ended.get("error"),
+                just_switched_off=self._has_just_gone_off(tool, seen),
+            )
+
+    def _calls_without_end(self) -> Iterator[Call]:
+        for number, begun in enumerate(self._begun):
+            ended = self._ended[number] if number < len(self._ended) else {}
+            yield Call(
+                key=_key(begun["tool"], begun["input"]),
+                tool=begun["tool"],
+                given=_given(begun["input"]),
+                state=_STATES.get(ended["event"], "ok") if ended else "no_end",
+                observation=ended.get("text", ended.get("error")),
+                duration_s=ended.get("duration_s"),
+                timeout_s=begun["timeout_s"],
+                error=ended.get("error"),
+            )
+
+    def _call_state(self, action: Record, seen: Record, key: str, ended: Record) -> CallState:
+        if ended:
+            return _STATES.get(ended["event"], "ok" if seen["ok"] else "failed")
+        if action["fault"] is not None:
+            return "refused"
+        if seen["text"] == render("tool_off", self._language, tool=action["tool"]):
+            return "switched_off"
+        return "repeated" if key in self._previous else "not_run"
+
+    def _has_just_gone_off(self, tool: str, seen: Record) -> bool:
+        failures = self._run.started["limits"]["max_tool_failures"]
+        note = render("tool_switched_off", self._language, tool=tool, failures=failures)
+        return bool(seen["text"].endswith(note))
+
+
+def _given(given: Any, *, in_order: bool = False) -> str:
+    """A call's input as text; ``in_order`` where it does not matter in which order arguments were written."""
+    if isinstance(given, str):
+        return given
+    return json.dumps(given, ensure_ascii=False, default=repr, sort_keys=in_order)
+
+
+def _key(tool: str, given: Any) -> str:
+    return f"{tool}[{''.join(_given(given, in_order=True).split())}]"
