@@ -45,6 +45,14 @@ def sentence_of(finding: Finding, texts: Texts) -> str:
     return texts.say(finding.name, **values)
 
 
+def cause_of(run: RunView, texts: Texts) -> str:
+    """What explains a run, in one sentence; empty where nothing was out of order."""
+    if run.ending.stop_reason == "model_error" and run.ending.error:
+        return brief(run.ending.error)
+    grave = [finding for finding in run.findings if finding.severity != "note"]
+    return sentence_of(grave[0], texts) if grave else ""
+
+
 def sentence_with_steps(finding: Finding, texts: Texts) -> str:
     steps = ", ".join(step_name(label, texts) for label, _ in groups_of(finding.steps))
     return f"{sentence_of(finding, texts)} ({steps})" if steps else sentence_of(finding, texts)
@@ -76,6 +84,7 @@ def _environment(texts: Texts) -> Environment:
         "sentence": lambda finding: sentence_of(finding, texts),
         "why": lambda reason: texts.say(f"why_{reason}" if texts.knows(f"why_{reason}") else "why_unknown"),
         "tone": lambda reason: _TONES.get(reason, "warn"),
+        "cause": lambda run: cause_of(run, texts),
         "step_name": lambda label: step_name(label, texts),
         "whole": lambda count: "?" if count is None else f"{count:,}",
         "short": _short,

@@ -28,8 +28,8 @@ class Exchange:
     """One request and what came of it: a reply, a failure, or neither where the trace ends.
 
     The messages are the first ``keep`` of the request before it in the run (``before`` is its number), and
-    then ``messages``; ``length`` is how many that makes. ``extras`` is what else was sent, by name. ``retries``
-    counts the attempts that brought no reply; a service that kept silent left no words in ``attempts``.
+    then ``messages``; ``length`` is how many that makes. ``extras`` is what else was sent, by name.
+    ``retries`` counts the attempts that brought no reply; where a service kept silent, ``attempts`` has no words.
     """
 
     number: int

@@ -27,17 +27,21 @@ def ran(monkeypatch):
     monkeypatch.setattr(checks, "_module", module)
     monkeypatch.setattr(checks.pytest, "main", main)
     monkeypatch.setattr(checks, "fetch", lambda name: commands.append(f"fetch {name}"))
+    monkeypatch.setattr(checks.chromium, "fetch", lambda: commands.append("fetch chromium"))
     monkeypatch.delenv("CI", raising=False)
     return commands
 
 
-def unreachable(name):
+FETCHED = ["fetch local-small", "fetch chromium"]
+
+
+def unreachable(*_):
     raise SettingsError("no network")
 
 
 def test_all_checks_run_though_the_first_fails(ran, capsys):
     assert checks.run_checks([]) == 1
-    assert ran == ["ruff check .", "ruff format --check .", "mypy", "fetch local-small", ["pytest"]]
+    assert ran == ["ruff check .", "ruff format --check .", "mypy", *FETCHED, ["pytest"]]
     lines = capsys.readouterr().out.splitlines()[-4:]
     assert [line.split()[:2] for line in lines] == [
         ["failed", "lint"],
@@ -49,13 +53,13 @@ def test_all_checks_run_though_the_first_fails(ran, capsys):
 
 def test_arguments_mean_pytest_alone(ran):
     assert checks.run_checks(["tests/tools", "-k", "calc"]) == 0
-    assert ran == ["fetch local-small", ["pytest", "tests/tools", "-k", "calc"]]
+    assert ran == [*FETCHED, ["pytest", "tests/tools", "-k", "calc"]]
 
 
 def test_without_the_model_its_tests_are_skipped_loudly(ran, monkeypatch, capsys):
     monkeypatch.setattr(checks, "fetch", unreachable)
     assert checks.run_tests([]) == 0
-    assert ran == [["pytest", "-rs", "SkipEmbedded"]]
+    assert ran == ["fetch chromium", ["pytest", "-rs", "SkipEmbedded"]]
     assert "SKIPPING the end-to-end tests: no network" in capsys.readouterr().err
 
 
@@ -63,8 +67,31 @@ def test_without_the_model_ci_fails(ran, monkeypatch, capsys):
     monkeypatch.setattr(checks, "fetch", unreachable)
     monkeypatch.setenv("CI", "true")
     assert checks.run_tests([]) == 1
-    assert ran == []
-    assert "no network" in capsys.readouterr().err
+    assert ran == ["fetch chromium"]
+    assert "The end-to-end tests cannot run: no network" in capsys.readouterr().err
+
+
+def test_without_a_browser_its_tests_are_skipped_loudly(ran, monkeypatch, capsys):
+    monkeypatch.setattr(checks.chromium, "fetch", unreachable)
+    assert checks.run_tests([]) == 0
+    assert ran == ["fetch local-small", ["pytest", "-rs"]]
+    assert "SKIPPING the browser tests: no network" in capsys.readouterr().err
+
+
+def test_without_a_browser_ci_fails(ran, monkeypatch, capsys):
+    monkeypatch.setattr(checks.chromium, "fetch", unreachable)
+    monkeypatch.setenv("CI", "true")
+    assert checks.run_tests([]) == 1
+    assert ran == ["fetch local-small"]
+    assert "The browser tests cannot run: no network" in capsys.readouterr().err
+
+
+def test_what_is_missing_is_said_all_at_once(ran, monkeypatch, capsys):
+    monkeypatch.setattr(checks, "fetch", unreachable)
+    monkeypatch.setattr(checks.chromium, "fetch", unreachable)
+    assert checks.run_tests(["-x"]) == 0
+    assert ran == [["pytest", "-x", "-rs", "SkipEmbedded"]]
+    assert capsys.readouterr().err.count("SKIPPING") == 2
 
 
 def test_only_tests_on_the_embedded_model_are_skipped(request):
