@@ -12,9 +12,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-import time
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +22,10 @@ if not __package__:
 
 # Below the path that they are found on, hence E402.
 from agent.__main__ import leave  # noqa: E402
-from scripts.contenders import AGENTS, Attempt, measured_tools  # noqa: E402
+from scripts.comparing.turns import load, play  # noqa: E402
+from scripts.contenders import AGENTS  # noqa: E402
 from scripts.figures import Row, detail_lines, report, row_line, totals_lines, write_json  # noqa: E402
-from scripts.scoring import Task, load_tasks, load_weather, solved, weather_file  # noqa: E402
+from scripts.scoring import Task, load_tasks, load_weather, weather_file  # noqa: E402
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -61,28 +60,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def load_llm(args: argparse.Namespace) -> Any:
-    # Imported here, although the agents use them: what a process pays once is no part of a run.
-    import langchain.agents
-    import langchain.memory  # noqa: F401 - to have been imported is all that is wanted
-
-    from agent import load_model
-
-    return load_model(args.model, base_url=args.base_url)
+    return load(args.model, args.base_url)
 
 
 def measure(task: Task, agent: str, llm: Any, weather: Mapping[str, float], args: argparse.Namespace) -> Row:
-    """Run one task afresh and score it. Whatever an agent raises, but Ctrl-C, is its failure."""
-    attempt = Attempt()
-    tools = measured_tools(weather, attempt.tool_calls)
-    before, start = datetime.now(), time.perf_counter()
-    try:
-        AGENTS[agent](attempt, task.question, llm, tools, args)
-    except Exception as error:
-        attempt.error = f"{type(error).__name__}: {error}"
-    attempt.seconds = time.perf_counter() - start
-    names = [call.tool for call in attempt.tool_calls]
-    good, reason = solved(task, attempt.answer, names, before, datetime.now())
-    return Row(task, agent, good, reason, attempt)
+    return play(
+        task, agent, weather, lambda attempt, tools: AGENTS[agent](attempt, task.question, llm, tools, args)
+    )
 
 
 def run_all(

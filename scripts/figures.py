@@ -30,6 +30,7 @@ class Row:
     solved: bool
     reason: str
     attempt: Attempt
+    repeat: int = 0
 
 
 def row_line(row: Row) -> str:

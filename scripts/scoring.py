@@ -12,6 +12,7 @@ from typing import Any
 
 # What a model says about these is a fact only when it was looked up; arithmetic proves itself.
 FACT_TOOLS = ("Weather", "Time")
+TOOLSETS = ("", "changed")
 CHECKS = {"numbers", "not_numbers", "any", "max_tool_calls"}
 
 # Spelled out, because calendar.month_name follows the machine's locale.
@@ -31,7 +32,11 @@ _NUMBER = re.compile(
 
 @dataclass(frozen=True)
 class Task:
-    """One question. ``tools`` are those that a good run uses; ``check`` is described in the README."""
+    """One question. ``tools`` are those that a good run uses; ``check`` is described in the README.
+
+    ``toolset`` names the tools that an agent is given ("" for the usual ones); ``reachable`` is False
+    where the cap of 6 steps cannot be enough, one call a step.
+    """
 
     id: str
     kind: str
@@ -39,6 +44,8 @@ class Task:
     question: str
     tools: tuple[str, ...]
     check: Mapping[str, Any]
+    toolset: str = ""
+    reachable: bool = True
 
 
 def load_tasks(path: Path) -> list[Task]:
@@ -58,7 +65,19 @@ def _task(raw: Mapping[str, Any]) -> Task:
     unknown |= {f"{{{name}}}" for name in _placeholders(raw["check"]) if name not in PLACEHOLDERS}
     if unknown or not raw["check"]:
         raise ValueError(f"check has nothing known in it: {sorted(unknown) or 'it is empty'}")
-    return Task(raw["id"], raw["kind"], raw["lang"], raw["question"], tuple(raw["tools"]), raw["check"])
+    toolset, reachable = raw.get("toolset", ""), raw.get("reachable", True)
+    if toolset not in TOOLSETS or not isinstance(reachable, bool):
+        raise ValueError(f"no toolset {toolset!r}, or reachable is neither true nor false: {reachable!r}")
+    return Task(
+        raw["id"],
+        raw["kind"],
+        raw["lang"],
+        raw["question"],
+        tuple(raw["tools"]),
+        raw["check"],
+        toolset,
+        reachable,
+    )
 
 
 def _placeholders(check: Mapping[str, Any]) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.comparing.turns import tools_for
 from scripts.scoring import Task, load_tasks, load_weather, numbers_in, solved, weather_file
 
 TASKS = Path(__file__).resolve().parents[2] / "scripts" / "tasks"
@@ -251,7 +252,7 @@ def test_task_files_are_well_formed(file: Path) -> None:
     tasks, weather = load_tasks(file), load_weather(weather_file(file))
     assert len({one.id for one in tasks}) == len({one.question for one in tasks}) == len(tasks)
     for one in tasks:
-        assert set(one.tools) <= {"Calculator", "Weather", "Time"}, one
+        assert set(one.tools) <= {tool.name for tool in tools_for(one, weather, [])}, one
         assert (one.lang == "zh") is bool(re.search(r"[一-鿿]", one.question)), one
         assert bool(cities_of(one, weather)) is ("Weather" in one.tools and one.kind != "no_data"), one
         assert (one.check.get("max_tool_calls") == 0) is (one.kind == "no_tool"), one

@@ -1,0 +1,1 @@
+"""What ``scripts.compare`` is made of, from the contenders' turns to the charts."""
