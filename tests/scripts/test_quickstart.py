@@ -81,9 +81,7 @@ def scripted(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 
 
 def test_without_a_model_the_replies_are_scripted_and_it_says_why(scripted: Shown) -> None:
-    assert scripted.text("model").startswith(
-        "replies by script, because there is no model to ask: set OPENAI"
-    )
+    assert scripted.text("model").startswith("replies by script: no model to ask: set OPENAI_API_KEY")
 
 
 def test_no_cell_writes_to_stderr(scripted: Shown) -> None:
@@ -140,7 +138,9 @@ def test_with_a_service_the_same_cells_ask_it(tmp_path: Path) -> None:
     assert shown.stderr == ""
     assert "forty-two" in shown.html("ask")
     assert [line.split()[-1] for line in shown.text("executor").splitlines()] == ["forty-two"] * 2
-    assert "And if two more come along?" in str(service.requests)
+    asked = [[message["content"] for message in request["messages"]] for request in service.requests]
+    (second,) = (contents for contents in asked if "And if two more come along?" in contents)
+    assert "forty-two" in str(second)  # the answer to the first question
 
 
 def test_it_is_kept_without_outputs() -> None:
