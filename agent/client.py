@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -39,7 +40,7 @@ class Request:
     grammar: str = ""
     tools: Sequence[dict[str, Any]] = ()  # as OpenAI function schemas
 
-    @property
+    @cached_property
     def characters(self) -> int:
         contents = [message.content for message in self.messages]
         calls = [call for message in self.messages for call in getattr(message, "tool_calls", ())]

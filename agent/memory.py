@@ -67,9 +67,9 @@ class Scratchpad:
         self._all: list[BaseMessage] = []
 
     def add(self, reply: str, came_back: str) -> None:
-        self._window.chat_memory.add_ai_message(reply)
-        self._window.chat_memory.add_user_message(came_back)
-        self._all += [AIMessage(content=reply), HumanMessage(content=came_back)]
+        step = [AIMessage(content=reply), HumanMessage(content=came_back)]
+        self._window.chat_memory.add_messages(step)
+        self._all += step
         _trim(self._window)
 
     def window(self) -> list[BaseMessage]:

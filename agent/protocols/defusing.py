@@ -35,9 +35,11 @@ def defused(text: str) -> str:
 
 def defused_messages(conversation: Iterable[BaseMessage]) -> tuple[BaseMessage, ...]:
     """The same messages, with what a user wrote defused; the model's own words stay."""
-    return tuple(
-        message.copy(update={"content": defused(message.content)})
-        if isinstance(message, HumanMessage) and isinstance(message.content, str)
-        else message
-        for message in conversation
-    )
+    return tuple(map(_defused_message, conversation))
+
+
+def _defused_message(message: BaseMessage) -> BaseMessage:
+    if not (isinstance(message, HumanMessage) and isinstance(message.content, str)):
+        return message
+    content = defused(message.content)
+    return message if content == message.content else message.copy(update={"content": content})

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from agent.protocols.arguments import closes_for_sure, closing
 from agent.protocols.calls import decide, is_answer, json_call, resolve, says_nothing, unknown
@@ -179,10 +180,7 @@ def _bare_call(shown: str, piece: Piece, tools: Sequence[ToolSpec]) -> _Verdict 
     """A line that is nothing but a call of one of our tools, without a label."""
     if not tools:
         return None
-    names = "|".join(sorted((re.escape(tool.name) for tool in tools), key=len, reverse=True))
-    call = re.compile(
-        rf"^[ \t]{{0,40}}[*_`]{{0,6}}({names})[*_`]{{0,6}}[ \t]{{0,3}}(?=[{re.escape(OPENERS)}])", re.M
-    )
+    call = _opening_of(tuple(tool.name for tool in tools))
     for match in call.finditer(shown, piece.body, piece.end):
         line_end = shown.find("\n", match.end(), piece.end)
         line_end = line_end if line_end >= 0 else piece.end
@@ -192,6 +190,15 @@ def _bare_call(shown: str, piece: Piece, tools: Sequence[ToolSpec]) -> _Verdict 
             read_to = close if closes_for_sure(shown, match.end(), close) else line_end
             return _Verdict(decision, match.start(), close + 1, read_to)
     return None
+
+
+@lru_cache
+def _opening_of(names: tuple[str, ...]) -> re.Pattern[str]:
+    """A line that begins with one of these names and an opening bracket, in any dress."""
+    any_name = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+    return re.compile(
+        rf"^[ \t]{{0,40}}[*_`]{{0,6}}({any_name})[*_`]{{0,6}}[ \t]{{0,3}}(?=[{re.escape(OPENERS)}])", re.M
+    )
 
 
 def _json_call(shown: str, piece: Piece, tools: Sequence[ToolSpec]) -> _Verdict | None:

@@ -52,7 +52,7 @@ class TextProtocol:
         self._specs = specs
         self._stop = STOP if specs else ()
         self._conversation = defused_messages(conversation)
-        self._question = defused(question)
+        self._question = HumanMessage(content=defused(question))
         self._scratchpad = Scratchpad()
         self._examples = worked_examples(specs, language) if examples else ()
         self._system = SystemMessage(content=self._system_text(tools, instructions))
@@ -70,11 +70,11 @@ class TextProtocol:
         if shortened:
             steps = steps[-2 * SHORTENED_STEPS :]
         head = self._head(with_conversation=not shortened)
-        return Request((*head, HumanMessage(content=self._question), *steps), self._stop, self._grammar)
+        return Request((*head, self._question, *steps), self._stop, self._grammar)
 
     def last_request(self) -> Request:
         """The request for an answer at a limit: every step of the run, and no call of a tool."""
-        messages = [*self._head(), HumanMessage(content=self._question), *self._scratchpad.every_step()]
+        messages = [*self._head(), self._question, *self._scratchpad.every_step()]
         asked = f"{messages[-1].content}\n\n{self._say('ask_for_answer')}"
         return Request((*messages[:-1], HumanMessage(content=asked)), self._stop, self._last_grammar)
 
