@@ -97,8 +97,8 @@ def _beside_bare(plan: Plan, runs: Sequence[tuple[str, Rehearsed]]) -> list[Line
     """All sizes take turns too, or a mood of the machine would pass for growth."""
     contenders = []
     for what, each in runs:
-        contenders += [Contender(f"ours {what}", each.ours, each.steps)]
-        contenders += [Contender(f"bare {what}", each.bare, each.steps)]
+        contenders += [Contender(f"ours {what}", timed(each.run_ours), each.steps)]
+        contenders += [Contender(f"bare {what}", timed(each.run_bare), each.steps)]
     spreads = alternate(contenders, plan.repeats)
     return [
         Line(

@@ -22,7 +22,6 @@ from langchain_core.tools import Tool
 from agent import Agent, Limits
 from agent.deadline import run_within
 from agent.memory import WINDOW
-from scripts.benching.timing import timed
 
 QUESTION = "What does the tool say?"
 ANSWER = "That is all."
@@ -87,7 +86,7 @@ class Rehearsed:
 
     def __init__(self, protocol: str, steps: int, observe: Callable[[str], str] = lambda text: text) -> None:
         self.model, self.steps = Immediate(), steps
-        self.given: list[str] = []  # what the tool was given, in any run
+        self.given: list[str] = []  # what the tool was given in the last run
 
         def tell(text: str) -> str:
             self.given.append(text)
@@ -95,7 +94,8 @@ class Rehearsed:
 
         self.tool = Tool(name=TOOL, description="Says what it is told.", func=tell)
         self.inputs = [f"word {number}" for number in range(steps - 1)]
-        self.replies = [*(_call(protocol, each) for each in self.inputs), _reply(f"Final Answer: {ANSWER}")]
+        call = _call if protocol == "text" else _native_call
+        self.replies = [*map(call, self.inputs), _reply(f"Final Answer: {ANSWER}")]
         self.agent = Agent(
             llm=self.model,
             tools=[self.tool],
@@ -108,26 +108,22 @@ class Rehearsed:
 
     def run_ours(self) -> None:
         """Raises AssertionError where the run was another than was meant."""
-        self.model.play(self.replies)
+        self._begin()
         result = self.agent.run(QUESTION)
-        if result.answer != ANSWER or len(result.steps) != self.steps:
+        if result.answer != ANSWER or len(self.model.asked) != self.steps or self.given != self.inputs:
             raise AssertionError(f"the run went otherwise: {result.error or result.stop_reason}")
 
     def run_bare(self) -> None:
         """The same messages to the model, the same inputs to the tool, each in a worker thread like ours."""
-        self.model.play(self.replies)
+        self._begin()
         for request, given in zip_longest(self.requests, self.inputs):
             run_within(LONG_S, _invocation(self.model, request))
             if given is not None:
                 run_within(LONG_S, _tool_run(self.tool, given))
 
-    @property
-    def ours(self) -> Callable[[], float]:
-        return timed(self.run_ours, self.given.clear)
-
-    @property
-    def bare(self) -> Callable[[], float]:
-        return timed(self.run_bare, self.given.clear)
+    def _begin(self) -> None:
+        self.model.play(self.replies)
+        self.given.clear()
 
 
 def _invocation(model: Immediate, request: Asked) -> Callable[[], BaseMessage]:
@@ -138,10 +134,12 @@ def _tool_run(tool: Tool, given: str) -> Callable[[], Any]:
     return lambda: tool.run(given)
 
 
-def _call(protocol: str, given: str) -> AIMessage:
-    if protocol == "text":
-        return _reply(f"Thought: Ask the tool.\nAction: {TOOL}[{given}]")
-    call = {"name": TOOL, "args": {"__arg1": given}, "id": given.replace(" ", "_")}
+def _call(given: str) -> AIMessage:
+    return _reply(f"Thought: Ask the tool.\nAction: {TOOL}[{given}]")
+
+
+def _native_call(given: str) -> AIMessage:
+    call = {"name": TOOL, "args": {"tool_input": given}, "id": given.replace(" ", "_")}
     return AIMessage(content="", tool_calls=[call], response_metadata=_TOLD)
 
 

@@ -29,8 +29,8 @@ def measure(plan: Plan) -> Measured:
     contenders = [Contender("AgentExecutor", executor(rehearsed["text"]), STEPS)]
     for protocol, each in rehearsed.items():
         contenders += [
-            Contender(f"ours, {protocol}", each.ours, STEPS),
-            Contender(f"bare sum of ours, {protocol}", each.bare, STEPS),
+            Contender(f"ours, {protocol}", timed(each.run_ours), STEPS),
+            Contender(f"bare sum of ours, {protocol}", timed(each.run_bare), STEPS),
             Contender(f"ours, {protocol}, a new agent for each run", anew(each, protocol), STEPS),
         ]
     spreads = alternate(contenders, plan.repeats)
