@@ -71,3 +71,12 @@ def test_every_limit_and_stop_reason_has_its_place_in_the_readme() -> None:
 
     for name in [*(field.name for field in fields(Limits)), *(reason.value for reason in StopReason)]:
         assert f"`{name}`" in README or f"({name}" in README or name in README, name
+
+
+def test_every_parameter_of_agent_executor_is_in_the_migration_table() -> None:
+    from langchain.agents import AgentExecutor
+
+    own = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = own.partition("## Coming from AgentExecutor")[2].partition("\n## ")[0]
+    for name in AgentExecutor.__fields__:
+        assert f"`{name}`" in table or f"{name}=" in table, name
