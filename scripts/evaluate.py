@@ -72,15 +72,9 @@ def measure(task: Task, agent: str, llm: Any, weather: Mapping[str, float], args
 def run_all(
     tasks: Sequence[Task], llm: Any, weather: Mapping[str, float], args: argparse.Namespace, rows: list[Row]
 ) -> None:
-    from rich.console import Console
     from rich.progress import Progress
 
-    console = Console(stderr=True)
-    # rich would lead a redirected stdout to the terminal too.
-    redirect = sys.stdout.isatty()
-    with Progress(
-        console=console, disable=not console.is_terminal, redirect_stdout=redirect, transient=True
-    ) as bar:
+    with Progress(**progress_options()) as bar:
         running = bar.add_task("", total=len(tasks) * len(args.agent))
         for task in tasks:
             for agent in args.agent:
@@ -90,6 +84,19 @@ def run_all(
                 if args.verbose:
                     print(*detail_lines(rows[-1]), sep="\n", file=sys.stderr, flush=True)
                 bar.advance(running)
+
+
+def progress_options() -> dict[str, Any]:
+    """A bar on stderr, where that is a terminal; rich would lead a redirected stdout to it too."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return {
+        "console": console,
+        "disable": not console.is_terminal,
+        "redirect_stdout": sys.stdout.isatty(),
+        "transient": True,
+    }
 
 
 def show_totals(content: Mapping[str, Any]) -> None:

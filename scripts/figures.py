@@ -40,7 +40,7 @@ def row_line(row: Row) -> str:
     shortened = answer if len(answer) <= 60 else answer[:59] + "…"
     why = "" if row.solved else f"  <- {row.reason}" + (f" ({attempt.error})" if attempt.error else "")
     return (
-        f"{row.task.id:<5} {'ok' if row.solved else 'NO':<3} {row.agent:<9} {called:<32} "
+        f"{row.task.id:<5} {'ok' if row.solved else 'NO':<3} {row.agent:<20} {called:<32} "
         f"{attempt.requests:>2} req {attempt.tokens:>6} tok {attempt.seconds:>6.1f} s  {shortened}{why}"
     )
 

@@ -124,8 +124,7 @@ def patient(llm: Any) -> Any:
 
     ``load_model`` switches the client's retries off, and without them the baseline would not be at its best.
     """
-    completions = getattr(llm, "client", None)
-    client = getattr(completions, "_client", None)
+    client: Any = getattr(getattr(llm, "client", None), "_client", None)
     if not hasattr(client, "with_options"):
         return llm
     own = copy.copy(llm)

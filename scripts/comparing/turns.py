@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
+from agent.redaction import redact
 from scripts.changed_rules import changed_tools
 from scripts.contenders import Attempt, ToolCall, measured_tools
 from scripts.figures import Row
@@ -39,7 +40,7 @@ def play(task: Task, agent: str, weather: Mapping[str, float], ask: Ask, repeat:
     try:
         ask(attempt, tools)
     except Exception as error:
-        attempt.error, attempt.raised = f"{type(error).__name__}: {error}", True
+        attempt.error, attempt.raised = redact(f"{type(error).__name__}: {error}"), True
     attempt.seconds = time.perf_counter() - attempt.started
     names = [call.tool for call in attempt.tool_calls]
     good, reason = solved(task, attempt.answer, names, before, datetime.now())

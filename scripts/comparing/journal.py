@@ -1,0 +1,136 @@
+"""Every finished run, on disk at once: JSON Lines, the settings of the measurement in the first one.
+
+A rerun goes on where the file ends. A last line that was cut off (a full disk, a power cut) is dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scripts.contenders import Attempt, ToolCall
+from scripts.figures import Row
+from scripts.scoring import Task
+
+NAME = "journal.jsonl"
+BEFORE = "journal.before.jsonl"
+Key = tuple[str, str, int]
+
+
+@dataclass
+class Journal:
+    """The runs that are kept. ``header`` is the first line; its ``identity`` may not change in a file."""
+
+    path: Path
+    header: dict[str, Any]
+    rows: list[Row] = field(default_factory=list)
+
+    @property
+    def done(self) -> set[Key]:
+        return {key_of(row) for row in self.rows}
+
+    def add(self, row: Row) -> None:
+        """Keep a run; when this returns, it is on disk. Raises OSError."""
+        _append(self.path, asdict(row))
+        self.rows.append(row)
+
+
+def key_of(row: Row) -> Key:
+    return row.task.id, row.agent, row.repeat
+
+
+def begin(folder: Path, header: Mapping[str, Any], *, fresh: bool = False) -> Journal:
+    """Go on with the folder's journal, or begin one.
+
+    ``fresh`` begins anew; the journal that was there stays beside it as journal.before.jsonl. Raises
+    ValueError where the journal is of another measurement, or is none; OSError.
+    """
+    path = folder / NAME
+    folder.mkdir(parents=True, exist_ok=True)
+    if path.exists() and fresh:
+        path.replace(folder / BEFORE)
+    kept = read(folder) if path.exists() else None
+    if kept is None:
+        path.unlink(missing_ok=True)  # its very first line was cut off
+        _append(path, header)
+        return Journal(path, dict(header))
+    _demand_same(kept.header["identity"], header["identity"], path)
+    _cut_off_torn_line(path)
+    return kept
+
+
+def read(folder: Path) -> Journal | None:
+    """The folder's journal as it stands; None for one that is empty. Raises ValueError, OSError."""
+    path = folder / NAME
+    *lines, _torn = path.read_bytes().split(b"\n")
+    if not lines:
+        return None
+    try:
+        header, *rows = map(json.loads, lines)
+        return Journal(path, _header(header), [_row(raw) for raw in rows])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{path} is no journal of a comparison ({type(error).__name__}: {error}): take another --out, "
+            "or begin anew with --fresh"
+        ) from error
+
+
+def _header(raw: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(raw["identity"], dict):
+        raise TypeError("its first line names no identity")
+    return raw
+
+
+def _row(raw: Mapping[str, Any]) -> Row:
+    task = Task(**{**raw["task"], "tools": tuple(raw["task"]["tools"])})
+    attempt = Attempt(**raw["attempt"])
+    attempt.tool_calls = [ToolCall(**call) for call in raw["attempt"]["tool_calls"]]
+    return Row(**{**raw, "task": task, "attempt": attempt})
+
+
+def _demand_same(kept: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -> None:
+    changed = [name for name in {**kept, **wanted} if kept.get(name) != wanted.get(name)]
+    if changed:
+        raise ValueError(
+            f"{path} was measured with other settings ("
+            + "; ".join(f"{name}: then {kept.get(name)}, now {wanted.get(name)}" for name in changed)
+            + "), and what differs is not mixed: take another --out, or begin anew with --fresh"
+        )
+
+
+def _cut_off_torn_line(path: Path) -> None:
+    content = path.read_bytes()
+    if not content.endswith(b"\n"):
+        os.truncate(path, content.rfind(b"\n") + 1)
+
+
+def _append(path: Path, content: Mapping[str, Any]) -> None:
+    line = json.dumps(content, ensure_ascii=False, default=str) + "\n"
+    with path.open("ab") as file:
+        # A lone half of a character, which a model may write, is no UTF-8.
+        file.write(line.encode("utf-8", errors="backslashreplace"))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C in the block is raised when the block has ended: what is being written is finished first."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            raise KeyboardInterrupt
