@@ -17,8 +17,8 @@ from typing import Any
 from agent import Agent, load_model
 from scripts.benching.measured import Goal, Line, Measured, ratio
 from scripts.benching.model import ANSWER, QUESTION, Asked, Immediate, react_replies
+from scripts.benching.steps import PROTOCOLS
 from scripts.benching.timing import Contender, alternate
-from tools import default_tools
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 AT_MOST = 1.2
@@ -36,40 +36,50 @@ def measure(plan: Plan) -> Measured:
     """Runs of one request each, so that a run asks for as much as a bare ``llm.invoke``."""
     with slow_service(plan.latency_s) as url:
         llm = load_model("gpt-4o", base_url=f"{url}/v1")
-        request = first_request()
-        lines = [_line(plan, size, llm, request, url) for size in plan.sizes]
+        lines = [_line(plan, size, llm, url) for size in plan.sizes]
+    most = lines[-1]
     goals = [
-        Goal(f"{line.what}, over as many bare requests", ratio(ours, line.spreads["bare"]), AT_MOST)
-        for line in lines
-        for name, ours in line.spreads.items()
-        if name == "ours" and line is lines[-1]
+        Goal(
+            f"{protocol}: {most.what}, over as many bare requests",
+            ratio(most.spreads[f"ours, {protocol}"], most.spreads[f"bare, {protocol}"]),
+            AT_MOST,
+        )
+        for protocol in PROTOCOLS
     ]
     about = f"time until the last of so many runs has ended; the service takes {plan.latency_s * 1e3:g} ms"
     return Measured("crowd", about, lines, goals)
 
 
-def _line(plan: Plan, size: int, llm: Any, request: Asked, url: str) -> Line:
+def _line(plan: Plan, size: int, llm: Any, url: str) -> Line:
+    before = told_by(url)
+    contenders = [each for protocol in PROTOCOLS for each in _contenders(protocol, size, llm)]
+    spreads = alternate(contenders, plan.repeats)
+    after = told_by(url)
+    asked = after["requests"] - before["requests"]
+    return Line(f"{size} at once", spreads, {"requests": asked, "at once at most": after["most_at_once"]})
+
+
+def _contenders(protocol: str, size: int, llm: Any) -> list[Contender]:
+    """Each run has an agent of its own, which is there before it starts; all share the model's client."""
+    request = first_request(protocol)
+
     def ask_ours(agent: Agent) -> None:
-        if agent.run(QUESTION).answer != ANSWER:
-            raise AssertionError("the run went otherwise")
+        result = agent.run(QUESTION)
+        if result.answer != ANSWER:
+            raise AssertionError(f"the run went otherwise: {result.error or result.stop_reason}")
 
     def ask_bare(messages: Any) -> None:
         llm.invoke(messages, **request.options)
 
-    before = told_by(url)
-    spreads = alternate(
-        [
-            Contender("ours", lambda: at_once(ask_ours, [Agent(llm=llm) for _ in range(size)])),
-            Contender("bare", lambda: at_once(ask_bare, [list(request.messages) for _ in range(size)])),
-        ],
-        plan.repeats,
-    )
-    after = told_by(url)
-    counts = {
-        "requests": after["requests"] - before["requests"],
-        "at once at most": after["most_at_once"],
-    }
-    return Line(f"{size} at once", spreads, counts)
+    return [
+        Contender(
+            f"ours, {protocol}",
+            lambda: at_once(ask_ours, [Agent(llm=llm, protocol=protocol) for _ in range(size)]),
+        ),
+        Contender(
+            f"bare, {protocol}", lambda: at_once(ask_bare, [list(request.messages) for _ in range(size)])
+        ),
+    ]
 
 
 def at_once(ask: Callable[[Any], None], asked: Sequence[Any]) -> float:
@@ -100,11 +110,11 @@ def at_once(ask: Callable[[Any], None], asked: Sequence[Any]) -> float:
     return seconds
 
 
-def first_request() -> Asked:
+def first_request(protocol: str) -> Asked:
     """The request that a run with the default tools begins with."""
     model = Immediate()
     model.play(react_replies([]))
-    Agent(llm=model, tools=default_tools()).run(QUESTION)
+    Agent(llm=model, protocol=protocol).run(QUESTION)
     return model.asked[0]
 
 
