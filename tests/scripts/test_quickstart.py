@@ -16,8 +16,10 @@ from tests.command import ROOT, Command
 from tests.service import Service
 
 NOTEBOOK = ROOT / "scripts" / "quickstart.ipynb"
-LONGEST_S = 50  # of one cell; a busy machine takes half a minute to import LangChain
+LONGEST_S = 150  # of one cell: the first imports LangChain, which takes a very busy machine a minute
 UNSET = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "AGENT_MODEL", "LOCAL_MODEL_PATH")
+
+pytestmark = pytest.mark.timeout(3 * LONGEST_S)  # of all cells together, when the machine is that busy
 
 
 class Shown:
