@@ -21,7 +21,7 @@ from agent.genai import CHAT, OPERATION
 from agent.observing import describe
 
 NAME = "open-agent-loop"
-JOIN_S = 0.05  # for a thread that is just about to end, before it is called a hanging one
+JOIN_S = 0.1  # for a thread that is just about to end, before it is called a hanging one
 
 _log = logging.getLogger("agent")
 

@@ -15,15 +15,14 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
 from opentelemetry.trace import StatusCode
 
-from agent import Agent, Limits, OpenTelemetryHandler, RunResult, StopReason, genai, load_model, run_agent
+from agent import Agent, Limits, OpenTelemetryHandler, RunResult, StopReason, genai, run_agent, spans
 from agent.testing import ScriptedModel
-from tests.agent.test_telemetry import Recorded, at_service, each_dialect, recorded
+from tests.agent.test_telemetry import Recorded, each_dialect, recorded
 from tests.command import ROOT
 from tests.protocols import Dialect
 from tests.scripted import failing, play, probe
-from tests.service import Service, never
 
-__all__ = ["at_service", "recorded"]  # fixtures
+__all__ = ["recorded"]  # a fixture
 
 
 def error_of(span: ReadableSpan) -> str:
@@ -126,7 +125,10 @@ def whole(number: int) -> str:
     [failing(SystemExit(3)), StructuredTool.from_function(whole, name="Probe", description="p(number)")],
     ids=["leaves the process", "refuses its arguments"],
 )
-def test_an_end_of_which_langchain_tells_nothing_is_no_timeout(tool: Any, recorded: Recorded) -> None:
+def test_an_end_of_which_langchain_tells_nothing_is_no_timeout(
+    tool: Any, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spans, "JOIN_S", 60)  # its thread does end, however busy the machine is
     play("Action: Probe[x]", "Final Answer: y", tools=[tool], callbacks=[recorded.handler])
 
     assert [error_of(span) for span in recorded.of("execute_tool")] == ["_OTHER"]
@@ -142,14 +144,22 @@ def test_a_model_that_fails_is_an_error_of_both(dialect: Dialect, recorded: Reco
     assert recorded.run.attributes[genai.STOP_REASON] == "model_error"
 
 
-def test_a_request_that_never_ends_is_given_up_once(at_service: None, recorded: Recorded) -> None:
-    with Service([never]) as service:
-        model = load_model("gpt-4o", base_url=service.url)
-        limits = Limits(max_seconds=0.5, at_cap="error")
-        run_agent("?", llm=model, limits=limits, callbacks=[recorded.handler])
+def test_a_request_that_never_ends_is_given_up_once(
+    monkeypatch: pytest.MonkeyPatch, recorded: Recorded
+) -> None:
+    go = threading.Event()
 
-    assert recorded.names == ["chat gpt-4o", "invoke_agent"]
-    assert [error_of(span) for span in recorded.spans] == ["timeout", "time_limit"]
+    class Hanging(ScriptedModel):
+        def _generate(self, *_: Any, **__: Any) -> Any:
+            go.wait(60)
+            raise ValueError("late")
+
+    monkeypatch.setenv("AGENT_MODEL_TIMEOUT_S", "0.2")
+    run_agent("?", llm=Hanging(), callbacks=[recorded.handler])
+    go.set()
+
+    assert recorded.names == ["chat", "invoke_agent"]
+    assert [error_of(span) for span in recorded.spans] == ["timeout", "model_error"]
 
 
 @each_dialect
