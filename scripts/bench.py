@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parent.parent
 if not __package__:
@@ -25,7 +26,9 @@ if not __package__:
 from agent.__main__ import INTERRUPTED, leave  # noqa: E402
 
 if TYPE_CHECKING:
+    from scripts.benching.growth import Plan
     from scripts.benching.measured import Measured
+    from scripts.benching.timing import Clock
 
 SECTIONS = ("step", "growth", "crowd", "startup")
 MISSED = 1
@@ -73,22 +76,23 @@ def measure(args: argparse.Namespace) -> Iterator[Measured]:
     from scripts.benching.surroundings import own_surroundings
     from scripts.benching.timing import one_processor
 
+    clock = time.process_time if args.cpu else time.perf_counter
     with own_surroundings():
         with one_processor(not args.unpinned):
             if "step" in args.only:
-                yield steps.measure(steps.Plan(20 if args.quick else 300))
+                yield steps.measure(steps.Plan(20 if args.quick else 200, clock))
             if "growth" in args.only:
-                yield from growth.measure(quick_growth() if args.quick else growth.Plan(repeats=15))
+                yield from growth.measure(quick_growth(clock) if args.quick else growth.Plan(10, clock=clock))
         if "crowd" in args.only:
             yield crowd.measure(crowd.Plan(3, sizes=(1, 8, 64)) if args.quick else crowd.Plan(7))
         if "startup" in args.only:
             yield startup.measure(startup.Plan(2 if args.quick else 7))
 
 
-def quick_growth() -> Any:
+def quick_growth(clock: Clock) -> Plan:
     from scripts.benching.growth import Plan
 
-    return Plan(repeats=5, turns=(10, 100, 1_000), characters=(1_000, 10_000, 100_000), steps=(10, 50, 100))
+    return Plan(5, turns=(10, 100, 1_000), characters=(1_000, 10_000, 100_000), steps=(10, 50), clock=clock)
 
 
 def write(path: Path, seen: Sequence[Measured], args: argparse.Namespace, interrupted: bool) -> None:
@@ -97,7 +101,7 @@ def write(path: Path, seen: Sequence[Measured], args: argparse.Namespace, interr
     content = {
         "date": datetime.now().astimezone().isoformat(timespec="seconds"),
         "interrupted": interrupted,
-        "settings": {"only": args.only, "quick": args.quick, "unpinned": args.unpinned},
+        "settings": {"only": args.only, "quick": args.quick, "cpu": args.cpu, "unpinned": args.unpinned},
         "machine": machine(),
         "versions": versions(),
         "measured": [each.as_record() for each in seen],
@@ -119,6 +123,9 @@ def parser() -> argparse.ArgumentParser:
     own.add_argument("--check", action="store_true", help="exit 1 when a goal is missed")
     own.add_argument(
         "--unpinned", action="store_true", help="steps and growth on any processor, not on one alone"
+    )
+    own.add_argument(
+        "--cpu", action="store_true", help="steps and growth in processor time: for a busy machine"
     )
     own.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured")
     return own

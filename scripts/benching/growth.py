@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from agent.memory import new_window
 from scripts.benching.measured import Goal, Line, Measured, ratio
 from scripts.benching.model import ANSWER, QUESTION, Immediate, Rehearsed, react_replies
 from scripts.benching.steps import PROTOCOLS
-from scripts.benching.timing import Contender, Spread, alternate, timed
+from scripts.benching.timing import Clock, Contender, Spread, alternate, timed
 
 FLAT = 1.25  # the largest over the smallest: what is left for noise
 
@@ -23,6 +24,7 @@ class Plan:
     turns: Sequence[int] = (10, 100, 1_000, 10_000)
     characters: Sequence[int] = (1_000, 10_000, 100_000, 1_000_000)
     steps: Sequence[int] = (10, 50, 100, 400)
+    clock: Clock = time.perf_counter
 
 
 def measure(plan: Plan) -> list[Measured]:
@@ -31,23 +33,27 @@ def measure(plan: Plan) -> list[Measured]:
 
 def conversation(plan: Plan) -> Measured:
     """A run of one step, in an Agent that has lived so long, and on a memory that was handed in so full."""
-    lived = Line("after so many turns", alternate([_lived(n) for n in plan.turns], plan.repeats), {})
-    full = Line("a memory with so many turns", alternate([_full(n) for n in plan.turns], plan.repeats), {})
+    lived = Line(
+        "after so many turns", alternate([_lived(n, plan.clock) for n in plan.turns], plan.repeats), {}
+    )
+    full = Line(
+        "a memory with so many turns", alternate([_full(n, plan.clock) for n in plan.turns], plan.repeats), {}
+    )
     goals = [_flat(f"{line.what}, most over fewest", line.spreads) for line in (lived, full)]
     return Measured("conversation", "time of a run of one step", [lived, full], goals)
 
 
-def _lived(turns: int) -> Contender:
+def _lived(turns: int, clock: Clock) -> Contender:
     model, replies = Immediate(), react_replies([])
     agent = Agent(llm=model, tools=[])
     run = _one_answer(agent, model)
     for _ in range(turns):
         model.play(replies)
         run()
-    return Contender(f"{turns:,} turns", timed(run, lambda: model.play(replies)))
+    return Contender(f"{turns:,} turns", timed(run, lambda: model.play(replies), clock))
 
 
-def _full(turns: int) -> Contender:
+def _full(turns: int, clock: Clock) -> Contender:
     """Our agent trims a memory of this process to its window, so it is filled again before each run."""
     model, replies, memory = Immediate(), react_replies([]), new_window()
     messages: list[BaseMessage] = [HumanMessage(content=QUESTION), AIMessage(content=ANSWER)] * turns
@@ -57,7 +63,7 @@ def _full(turns: int) -> Contender:
         memory.chat_memory.messages = list(messages)
 
     run = _one_answer(Agent(llm=model, tools=[], memory=memory), model)
-    return Contender(f"{turns:,} turns", timed(run, prepare))
+    return Contender(f"{turns:,} turns", timed(run, prepare, clock))
 
 
 def _one_answer(agent: Agent, model: Immediate) -> Callable[[], None]:
@@ -97,8 +103,8 @@ def _beside_bare(plan: Plan, runs: Sequence[tuple[str, Rehearsed]]) -> list[Line
     """All sizes take turns too, or a mood of the machine would pass for growth."""
     contenders = []
     for what, each in runs:
-        contenders += [Contender(f"ours {what}", timed(each.run_ours), each.steps)]
-        contenders += [Contender(f"bare {what}", timed(each.run_bare), each.steps)]
+        contenders += [Contender(f"ours {what}", timed(each.run_ours, clock=plan.clock), each.steps)]
+        contenders += [Contender(f"bare {what}", timed(each.run_bare, clock=plan.clock), each.steps)]
     spreads = alternate(contenders, plan.repeats)
     return [
         Line(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent import run_agent
 from scripts.benching.measured import Goal, Line, Measured, ratio
 from scripts.benching.model import ANSWER, QUESTION, Rehearsed, react_replies
-from scripts.benching.timing import Contender, alternate, timed
+from scripts.benching.timing import Clock, Contender, alternate, timed
 from scripts.contenders import Attempt, ask_executor
 
 STEPS = 6  # the cap of a run: five tool calls and an answer
@@ -21,17 +22,18 @@ AT_MOST_OF_EXECUTOR = 0.1
 @dataclass(frozen=True)
 class Plan:
     repeats: int
+    clock: Clock = time.perf_counter
 
 
 def measure(plan: Plan) -> Measured:
     """Per step, of runs of six: all contenders in one process, in turns."""
     rehearsed = {protocol: Rehearsed(protocol, STEPS) for protocol in PROTOCOLS}
-    contenders = [Contender("AgentExecutor", executor(rehearsed["text"]), STEPS)]
+    contenders = [Contender("AgentExecutor", executor(rehearsed["text"], plan.clock), STEPS)]
     for protocol, each in rehearsed.items():
         contenders += [
-            Contender(f"ours, {protocol}", timed(each.run_ours), STEPS),
-            Contender(f"bare sum of ours, {protocol}", timed(each.run_bare), STEPS),
-            Contender(f"ours, {protocol}, a new agent for each run", anew(each, protocol), STEPS),
+            Contender(f"ours, {protocol}", timed(each.run_ours, clock=plan.clock), STEPS),
+            Contender(f"bare sum of ours, {protocol}", timed(each.run_bare, clock=plan.clock), STEPS),
+            Contender(f"ours, {protocol}, a new agent for each run", anew(each, protocol, plan.clock), STEPS),
         ]
     spreads = alternate(contenders, plan.repeats)
     counts = {"requests a run": STEPS, "tool calls": STEPS - 1}
@@ -50,7 +52,7 @@ def measure(plan: Plan) -> Measured:
     return Measured("steps", about, [Line("a run of six steps, per step", spreads, counts)], goals)
 
 
-def executor(rehearsed: Rehearsed) -> Callable[[], float]:
+def executor(rehearsed: Rehearsed, clock: Clock) -> Callable[[], float]:
     """AgentExecutor as scripts.evaluate measures it: built for the run, its requests counted."""
     replies = react_replies(rehearsed.inputs)
 
@@ -60,10 +62,10 @@ def executor(rehearsed: Rehearsed) -> Callable[[], float]:
         if attempt.answer != ANSWER or attempt.requests != STEPS:
             raise AssertionError(f"the run went otherwise: {attempt}")
 
-    return timed(run, lambda: rehearsed.model.play(replies))
+    return timed(run, lambda: rehearsed.model.play(replies), clock)
 
 
-def anew(rehearsed: Rehearsed, protocol: str) -> Callable[[], float]:
+def anew(rehearsed: Rehearsed, protocol: str, clock: Clock) -> Callable[[], float]:
     """``run_agent``, which builds all its parts as AgentExecutor's contender does."""
 
     def run() -> None:
@@ -71,4 +73,4 @@ def anew(rehearsed: Rehearsed, protocol: str) -> Callable[[], float]:
         if result.answer != ANSWER or len(result.steps) != STEPS:
             raise AssertionError(f"the run went otherwise: {result.error or result.stop_reason}")
 
-    return timed(run, lambda: rehearsed.model.play(rehearsed.replies))
+    return timed(run, lambda: rehearsed.model.play(rehearsed.replies), clock)
