@@ -29,7 +29,7 @@ class Exchange:
 
     The messages are the first ``keep`` of the request before it in the run (``before`` is its number), and
     then ``messages``; ``length`` is how many that makes. ``extras`` is what else was sent, by name.
-    ``retries`` counts the attempts that brought no reply; where a service kept silent, ``attempts`` tells none.
+    ``retries`` counts the attempts that brought no reply; those of a silent service are not in ``attempts``.
     """
 
     number: int
