@@ -92,6 +92,7 @@ def _row(raw: Mapping[str, Any]) -> Row:
     task = Task(**{**raw["task"], "tools": tuple(raw["task"]["tools"])})
     attempt = Attempt(**raw["attempt"])
     attempt.tool_calls = [ToolCall(**call) for call in raw["attempt"]["tool_calls"]]
+    attempt.model_spans = [(start, end) for start, end in raw["attempt"]["model_spans"]]
     return Row(**{**raw, "task": task, "attempt": attempt})
 
 

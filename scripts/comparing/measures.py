@@ -12,6 +12,9 @@ from scripts.figures import Row, totals
 from scripts.statistics_exact import mcnemar_exact, wilson
 
 ALL = "All tasks within reach"
+DEVELOPED = "Tasks that our prompts were developed with"
+NEW = "Tasks that they were not developed with"
+OUT_OF_REACH = "Out of reach of the cap, where a step makes one call"
 EXTRAS = "Extra contenders, beside those that they differ from"
 PAIRED_WITH = {"ours-text": MAIN, "ours-tools": ("executor-tools",)}
 COUNTERPARTS = {"executor-default-cap": "executor-react", "ours-raising": "ours-text"}
@@ -65,18 +68,23 @@ def of_all(rows: Sequence[Row], names: Sequence[str]) -> dict[str, dict[str, Any
     return {name: figures(each) for name, each in kept.items() if each}
 
 
-def sections(rows: Sequence[Row], first_tasks: Collection[str]) -> list[dict[str, Any]]:
-    """Groups of tasks, each with the figures of those who took them; groups that nobody took are left out."""
+def sections(
+    rows: Sequence[Row], first_tasks: Collection[str], developed: Collection[str]
+) -> list[dict[str, Any]]:
+    """Groups of tasks, each with the figures of those who took them; groups that nobody took are left out.
+
+    ``first_tasks`` are the ids of those that the extra contenders run, ``developed`` the questions that our
+    prompts were developed with.
+    """
     reachable = [row for row in rows if row.task.reachable]
-    early = [row for row in reachable if row.task.id in first_tasks]
     extra = [name for name in EXTRA if any(row.agent == name for row in rows)]
     beside = [name for name in ARMS if name in extra or name in {COUNTERPARTS[each] for each in extra}]
     groups: list[tuple[str, Sequence[Row], Sequence[str]]] = [
         (ALL, reachable, MAIN),
-        ("Tasks that our prompts were developed with", early, MAIN),
-        ("Tasks that they were not developed with", [row for row in reachable if row not in early], MAIN),
-        ("Out of reach of the cap, one call a step", [r for r in rows if not r.task.reachable], MAIN),
-        (EXTRAS, early, beside if extra else ()),
+        (DEVELOPED, [row for row in reachable if row.task.question in developed], MAIN),
+        (NEW, [row for row in reachable if row.task.question not in developed], MAIN),
+        (OUT_OF_REACH, [row for row in rows if not row.task.reachable], MAIN),
+        (EXTRAS, [row for row in reachable if row.task.id in first_tasks], beside),
     ]
     return [
         {"title": title, "contenders": each} for title, own, names in groups if (each := of_all(own, names))

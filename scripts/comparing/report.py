@@ -13,11 +13,16 @@ from scripts.comparing.journal import Journal
 from scripts.comparing.measures import pairs, sections
 from scripts.comparing.notes import notes
 from scripts.comparing.tables import aligned, cells, kind_cells, markdown_table, pair_cells
+from scripts.figures import ROOT
+from scripts.scoring import load_tasks
+
+DEVELOPED_WITH = ROOT / "scripts" / "tasks" / "dev.jsonl"
 
 
 def record(journal: Journal) -> dict[str, Any]:
     """Everything that comparison.json holds."""
-    groups = sections(journal.rows, journal.header["first_tasks"])
+    developed = {task.question for task in load_tasks(DEVELOPED_WITH)}
+    groups = sections(journal.rows, journal.header["first_tasks"], developed)
     return {
         **journal.header,
         "runs": len(journal.rows),
@@ -54,15 +59,18 @@ def _page(content: Mapping[str, Any]) -> Iterator[str]:
         f"{content['machine']['cpus']} processors ({content['machine']['system']}). "
         "Every run, reply and tool call is in journal.jsonl, every figure in comparison.json."
     )
-    yield from ("", *markdown_table([["setting", "value"], *_settings(content)]), "")
-    yield from (*markdown_table([["contender", "what it is"], *map(list, content["contenders"].items())]), "")
+    yield from ("", *markdown_table([["setting", "value"], *_settings(content)], words=True), "")
+    yield from (
+        *markdown_table([["contender", "what it is"], *map(list, content["contenders"].items())], words=True),
+        "",
+    )
     for section in content["sections"]:
         yield from (f"## {section['title']}", "", *markdown_table(cells(section["contenders"])), "")
         yield from (*markdown_table(kind_cells(section["contenders"])), "")
     yield from (f"![{title}]({name}.svg)" for name, title in CHARTS.items())
     yield ""
     if content["pairs"]:
-        yield from ("## Task by task", "", *markdown_table(pair_cells(content["pairs"])), "")
+        yield from ("## Task by task", "", *markdown_table(pair_cells(content["pairs"]), words=True), "")
     yield from ("## What the original design claims", "", *_claims(content["claims"]), "")
     yield from ("## How it was measured", "", *(f"- {note}" for note in content["notes"]))
 
@@ -76,4 +84,4 @@ def _settings(content: Mapping[str, Any]) -> Iterator[list[str]]:
 def _claims(found: Sequence[Mapping[str, str]]) -> Iterator[str]:
     table = [["claim", "measured", "what that is"]]
     table += [[claim["claimed"], claim["measured"], claim["note"]] for claim in found]
-    return markdown_table(table)
+    return markdown_table(table, words=True)

@@ -66,10 +66,11 @@ def aligned(table: Cells) -> Iterator[str]:
         yield "  ".join((first.ljust(widths[0]), *rest)).rstrip()
 
 
-def markdown_table(table: Cells) -> Iterator[str]:
+def markdown_table(table: Cells, *, words: bool = False) -> Iterator[str]:
+    """``words``: all columns to the left; else all but the first are figures, to the right."""
     heading, *lines = table
     yield _row(heading)
-    yield _row(["---", *("---:" for _ in heading[1:])])
+    yield _row(["---", *("---" if words else "---:" for _ in heading[1:])])
     yield from map(_row, lines)
 
 
