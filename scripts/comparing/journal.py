@@ -21,6 +21,7 @@ from scripts.scoring import Task
 
 NAME = "journal.jsonl"
 BEFORE = "journal.before.jsonl"
+ENDING = (signal.SIGINT, signal.SIGTERM)
 Key = tuple[str, str, int]
 
 
@@ -123,15 +124,16 @@ def _append(path: Path, content: Mapping[str, Any]) -> None:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ctrl-C in the block is raised when the block has ended: what is being written is finished first."""
+    """Ctrl-C and SIGTERM are raised when the block has ended: what is being written is finished first."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     came: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    before = {number: signal.signal(number, lambda got, _: came.append(got)) for number in ENDING}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         if came:
             raise KeyboardInterrupt

@@ -72,15 +72,16 @@ def test_a_file_that_is_no_journal_is_refused_and_left_alone(tmp_path: Path, con
 
 
 @pytest.mark.usefixtures("default_interrupts")
-def test_ctrl_c_waits_until_a_run_is_on_disk(tmp_path: Path) -> None:
-    journal = begin(tmp_path, HEADER)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_waits_until_a_run_is_on_disk(number: signal.Signals, tmp_path: Path) -> None:
+    journal, before = begin(tmp_path, HEADER), signal.getsignal(number)
 
     def keep() -> None:
         with uninterrupted():
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
             journal.add(RUN)
 
     with pytest.raises(KeyboardInterrupt):
         keep()
     assert begin(tmp_path, HEADER).rows == [RUN]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(number) is before
