@@ -40,7 +40,7 @@ class Chain:
             error = RunFailed(result.error or f"the run stopped at {result.stop_reason}", result)
             self.fail(error)
         elif self._run:
-            _kept_apart(lambda: self._run.on_chain_end({"output": result.answer}))
+            _kept_apart(lambda: self._run.on_chain_end({"output": result.answer}, result=result))
 
     def fail(self, error: BaseException) -> None:
         if self._run:
