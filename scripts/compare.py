@@ -26,7 +26,7 @@ from agent.__main__ import INTERRUPTED, leave  # noqa: E402
 from scripts.comparing.arms import ARMS, FIRST_TASKS  # noqa: E402
 from scripts.evaluate import choose  # noqa: E402
 from scripts.figures import row_line, write_json  # noqa: E402
-from scripts.scoring import load_tasks, load_weather, weather_file  # noqa: E402
+from scripts.scoring import Task, load_tasks, load_weather, weather_file  # noqa: E402
 
 if TYPE_CHECKING:
     from scripts.comparing.journal import Journal, Key
@@ -63,7 +63,6 @@ def report_only(args: argparse.Namespace) -> int:
 def compare(args: argparse.Namespace) -> int:
     """Raises ValueError or OSError for a mistake of the user's."""
     tasks = load_tasks(args.tasks)
-    first_tasks = [task.id for task in tasks[:FIRST_TASKS]]
     chosen = choose(tasks, args.only, None)
     weather_path = args.weather or weather_file(args.tasks)
     weather = load_weather(weather_path)
@@ -71,29 +70,45 @@ def compare(args: argparse.Namespace) -> int:
         raise ValueError(f"{args.record}: there is no such folder")
 
     # After the options, because LangChain takes seconds to import.
-    from scripts.comparing import identity, journal, running
+    from scripts.comparing import identity, journal
 
+    first_tasks = [task.id for task in tasks[:FIRST_TASKS]]
     model_of, described, known = source(args)
-    wanted = [
-        turn
-        for turn in running.turns(chosen, args.contenders, args.repeat, frozenset(first_tasks))
-        if known is None or turn.key in known
-    ]
-    if not wanted:
-        raise ValueError("nothing is left to run: no turn fits --only, --contenders and --scripted together")
+    wanted = turns_of(chosen, first_tasks, known, args)
     header = identity.header(described, args.tasks, weather_path, first_tasks)
     kept = journal.begin(args.out, header, fresh=args.fresh)
-    left = [turn for turn in wanted if turn.key not in kept.done]
-    if len(left) < len(wanted):
-        print(f"compare: {len(wanted) - len(left)} runs are kept, {len(left)} are left", file=sys.stderr)
     try:
-        run_all(left, model_of, weather, kept, warm=not args.scripted)
+        run_all(left_of(wanted, kept), model_of, weather, kept, warm=not args.scripted)
     except KeyboardInterrupt:
         show(kept)
         print(f"compare: interrupted; {args.out} keeps what is finished: run it again", file=sys.stderr)
         return INTERRUPTED
     write(kept, args)
     return unfit(kept, wanted, known) if known is not None else 0
+
+
+def turns_of(
+    tasks: Sequence[Task],
+    first_tasks: Sequence[str],
+    known: Mapping[Key, Any] | None,
+    args: argparse.Namespace,
+) -> list[Turn]:
+    """The turns that were asked for, of a recording those that it has. Raises ValueError for none at all."""
+    from scripts.comparing.running import turns
+
+    every = turns(tasks, args.contenders, args.repeat, frozenset(first_tasks))
+    wanted = [turn for turn in every if known is None or turn.key in known]
+    if not wanted:
+        raise ValueError("nothing is left to run: no turn fits --only, --contenders and --scripted together")
+    return wanted
+
+
+def left_of(wanted: Sequence[Turn], kept: Journal) -> list[Turn]:
+    """The turns that the journal does not have yet."""
+    left = [turn for turn in wanted if turn.key not in kept.done]
+    if len(left) < len(wanted):
+        print(f"compare: {len(wanted) - len(left)} runs are kept, {len(left)} are left", file=sys.stderr)
+    return left
 
 
 def source(
