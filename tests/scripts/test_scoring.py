@@ -239,6 +239,24 @@ def test_the_weather_table_of_its_own_comes_before_the_shared_one(tmp_path: Path
         load_weather(tmp_path / "bad.json")
 
 
+RAW = {"id": "a", "kind": "k", "lang": "en", "question": "?", "tools": [], "check": {"any": ["x"]}}
+
+
+def test_a_task_may_say_its_toolset_and_that_it_is_out_of_reach(tmp_path: Path) -> None:
+    file = tmp_path / "few.jsonl"
+    far = RAW | {"toolset": "changed", "reachable": False}
+    file.write_text(f"{json.dumps(RAW)}\n{json.dumps(far)}\n", encoding="utf-8")
+    assert [(one.toolset, one.reachable) for one in load_tasks(file)] == [("", True), ("changed", False)]
+
+
+@pytest.mark.parametrize("more", [{"toolset": "other"}, {"reachable": "no"}], ids=str)
+def test_a_toolset_that_nobody_knows_is_named(more: dict[str, object], tmp_path: Path) -> None:
+    file = tmp_path / "few.jsonl"
+    file.write_text(json.dumps(RAW | more), encoding="utf-8")
+    with pytest.raises(ValueError, match="line 1: ValueError: no toolset"):
+        load_tasks(file)
+
+
 # --- the task files
 
 
