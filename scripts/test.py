@@ -3,8 +3,9 @@
     python scripts/test.py                          all of it
     python scripts/test.py tests/tools -k calc      pytest alone, with these arguments
 
-The end-to-end tests need the small embedded model (0.5 GB), which is fetched once. Where it cannot
-be had they are skipped, and said to be; with CI=true that is a failure.
+The end-to-end tests need the small embedded model (0.5 GB), which is fetched once; those of the report
+need Chromium, which is installed where apt-get and root are there. Where either cannot be had, its tests
+are skipped, and said to be; with CI=true that is a failure.
 """
 
 import os

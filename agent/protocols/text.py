@@ -130,10 +130,10 @@ class TextProtocol:
             self._say("tool_line", name=tool.name, description=" ".join(tool.description.split()))
             for tool in tools
         )
-        text = self._say("text_system", tools="\n".join(lines))
+        listed = "\n".join(lines)
         if self._examples:
-            return text
-        return f"{text}\n{self._say('bare_input', example=f'Action: {_example_call(self._specs)}')}"
+            return self._say("text_system", tools=listed)
+        return self._say("text_system_lean", tools=listed, example=f"Action: {_example_call(self._specs)}")
 
 
 def _detail(fault: Malformed) -> dict[str, str]:
