@@ -162,7 +162,9 @@ class Agent:
             if result.answer and not splice:
                 self._remember(setup.question, result.answer)
         except BaseException as error:  # Ctrl-C, or nobody wants the next step
-            note(run.result(StopReason.INTERRUPTED, error=run.say("stopped_interrupted")))
+            wanted = isinstance(error, KeyboardInterrupt | GeneratorExit)
+            why = run.say("stopped_interrupted") if wanted else describe(error)
+            note(run.result(StopReason.INTERRUPTED, error=why))
             chain.fail(error)
             raise
         note(result)

@@ -46,7 +46,9 @@ def _plain(value: object, depth: int) -> object:
         return {_text(name): _plain(each, depth - 1) for name, each in value.items()}
     if isinstance(value, list):
         return [_plain(each, depth - 1) for each in value]
-    if value is None or (isinstance(value, (int, float)) and math.isfinite(value)):
+    if value is None or isinstance(value, int):  # of any length: only a float can be no number
+        return value
+    if isinstance(value, float) and math.isfinite(value):
         return value
     raise ValueError(f"{shown(value)} is no value of JSON's")
 

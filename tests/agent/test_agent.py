@@ -7,6 +7,7 @@ import json
 import logging
 import sys
 import types
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -331,3 +332,16 @@ def test_the_grammar_is_sent_when_it_is_switched_on(monkeypatch: pytest.MonkeyPa
     ordinary, last = (options["extra_body"]["grammar"] for options in model.options)
     assert "Calculator" in ordinary
     assert "Calculator" not in last
+
+
+def test_a_fault_of_our_own_is_named_in_the_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("a wheel came off")
+
+    monkeypatch.setattr("agent.protocols.text.read_reply", broken)
+    path = tmp_path / "t.jsonl"
+    with pytest.raises(RuntimeError):
+        Agent(llm=ScriptedModel(replies=["Final Answer: x"]), trace=path).run("?")
+
+    last = json.loads(path.read_text(encoding="utf-8").splitlines()[-1])
+    assert (last["event"], last["error"]) == ("run_ended", "RuntimeError: a wheel came off")

@@ -36,6 +36,7 @@ from tests.well_formed import assert_stored
         ("Convert", '{"amount": 1, "unit": null, "exact": true}', {"amount": 1, "exact": True}),
         ("Repeat", '{"times": 3}', {"times": 3}),
         ("Repeat", '{"times": 3.0}', {"times": 3.0}),
+        ("Repeat", '{"times": %s}' % ("9" * 400), {"times": int("9" * 400)}),  # no float is that long
         ("Ping", "{}", {}),
         ("Ping", "", {}),
     ],
