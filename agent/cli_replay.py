@@ -32,9 +32,9 @@ def compare(options: argparse.Namespace, out: Any) -> int:
     from agent.replaying import replay
     from prompts import speaker
 
+    replayed = replay(options.replay)  # first of all: it refuses what is no whole trace
     language = options.language
     say = speaker(read_trace(options.replay)[0].started["language"] if language == "auto" else language)
-    replayed = replay(options.replay)
     shown = console.Console(say, quiet=options.quiet, verbose=options.verbose)
     for result in filter(None, replayed.results):
         for step in result.steps:

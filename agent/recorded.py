@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
+from agent.assembly import PROTOCOLS
 from agent.budget import Spent
 from agent.errors import SettingsError
 from agent.records import NotJson, Record, setup_from
+from agent.redaction import shown
 from agent.setup import Setup
 from agent.trace import RAW, SHOWN, TEXT, VERSION
+from prompts import LANGUAGES
 
 T = TypeVar("T")
 
@@ -96,19 +101,45 @@ def read_trace(path: str | os.PathLike[str]) -> list[RecordedRun]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """The lines of a file but for one that was cut off at its end."""
+    """The lines of a file but for one that was cut off at its end.
+
+    A last line that lost its line end alone, in an editor or by pasting, is whole. The mark of UTF-8 before a
+    file is none of its text.
+    """
     try:
         data = path.read_bytes()
     except OSError as error:
         raise SettingsError(f"{path} cannot be read ({error.strerror})") from None
-    for line in data.split(b"\n")[:-1]:
+    *lines, last = data.removeprefix(codecs.BOM_UTF8).split(b"\n")
+    for line in [*lines, last] if _is_json(last) else lines:
         if line.strip():
             yield line.decode("utf-8", errors="replace")
 
 
+def _is_json(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
 def setup_of(run: RecordedRun) -> Setup:
     """What the run started with. Raises SettingsError where the trace does not hold all of it."""
+    check_start(run)
     return told_by(run.started, setup_from)
+
+
+def check_start(run: RecordedRun) -> None:
+    """Raises SettingsError where a run's question, language or protocol is none that can be played."""
+    question, language, protocol = told_by(run.started, itemgetter("question", "language", "protocol"))
+    known = {
+        "question": (question, isinstance(question, str)),
+        "language": (language, language in LANGUAGES),
+        "protocol": (protocol, protocol in tuple(PROTOCOLS)),
+    }
+    for name, (value, fits) in known.items():
+        if not fits:
+            raise SettingsError(f"this version cannot play run {run.name}: its {name} is {shown(value)}")
 
 
 def spent_before(run: RecordedRun) -> Spent:

@@ -59,14 +59,15 @@ def report(args: argparse.Namespace) -> int:
         fail(sentence)
     if not reading.runs:
         return fail("nothing to report on: give a file that --trace or AGENT_TRACE_DIR has written")
-    if any(is_same(args.output, run.file) for run in reading.runs):
+    if args.output != "-" and os.path.realpath(args.output) in reading.looked_at:
         return fail(f"{args.output} is one of the traces: name another file with -o")
     texts = texts_in(reading.runs[0].language if args.language == "auto" else args.language)
     page = page_of(reading.runs, reading.files, reading.not_read, texts)
     try:
         write(args.output, page)
     except OSError as error:
-        return fail(f"{args.output} cannot be written ({error.strerror}): name another file with -o")
+        where = "stdout" if args.output == "-" else args.output or "''"
+        return fail(f"{where} cannot be written ({error.strerror}): name a file that can, with -o")
     explain(reading, args.output, texts)
     return USAGE if reading.not_read else 0
 
@@ -79,21 +80,23 @@ def trace_folder() -> list[Path]:
     with contextlib.suppress(SettingsError):  # a .env that cannot be read is no reason to show no report
         load_env_file()
     folder = os.environ.get("AGENT_TRACE_DIR", "").strip()
-    return [Path(folder)] if folder else []
-
-
-def is_same(output: str, trace: str) -> bool:
-    return output != "-" and Path(output).resolve() == Path(trace).resolve()
+    return [Path(folder).expanduser()] if folder else []
 
 
 def write(output: str, page: str) -> None:
-    """To stdout, or into the file at once: whoever reads it never sees half of it. Raises OSError."""
+    """To stdout, or into the file at once: whoever reads it never sees half of it. Raises OSError.
+
+    A link is followed, and a pipe or a device is written to: neither is put out of the way for a file.
+    """
     data = page.encode("utf-8", errors="replace")  # half of a character pair cannot be written
     if output == "-":
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
-    path = Path(output)
+    path = Path(os.path.realpath(output))
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f"{path.name}.", delete=False) as part:
         try:
             part.write(data)
@@ -107,6 +110,7 @@ def write(output: str, page: str) -> None:
 
 def explain(reading: Reading, output: str, texts: Texts) -> None:
     """Say on stderr where the page is, and what explains the first of the runs that failed."""
+    from agent.console import clean
     from agent.redaction import redact_output
     from scripts.reporting.findings import brief
     from scripts.reporting.page import sentence_with_steps
@@ -123,11 +127,14 @@ def explain(reading: Reading, output: str, texts: Texts) -> None:
         ]
     if len(failed) > MOST_SAID:
         lines.append(texts.say("more_failed", count=len(failed) - MOST_SAID))
-    print(redact_output("\n".join(lines)), file=sys.stderr)
+    for line in lines:
+        print(clean(redact_output(line)), file=sys.stderr)
 
 
 def fail(sentence: str) -> int:
-    print(f"report: {sentence}", file=sys.stderr)
+    from agent.console import clean
+
+    print(clean(f"report: {sentence}"), file=sys.stderr)
     return USAGE
 
 

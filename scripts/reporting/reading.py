@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent.errors import SettingsError
-from agent.recorded import read_trace
+from agent.recorded import RecordedRun, read_trace
 from scripts.reporting.exchanges import Pool
 from scripts.reporting.timeline import view_of
 from scripts.reporting.views import RunView
@@ -17,11 +18,15 @@ PATTERN = "*.jsonl"
 
 @dataclass(frozen=True)
 class Reading:
-    """All runs in the order of their files; ``not_read`` has a sentence for each file that could not be."""
+    """All runs in the order of their files; ``not_read`` has a sentence for each file that could not be.
+
+    ``looked_at`` are the real paths of all files that were meant, read or not.
+    """
 
     runs: tuple[RunView, ...]
     files: int
     not_read: tuple[str, ...]
+    looked_at: frozenset[str]
 
 
 def read_all(paths: Iterable[Path]) -> Reading:
@@ -30,7 +35,8 @@ def read_all(paths: Iterable[Path]) -> Reading:
     runs: list[RunView] = []
     not_read: list[str] = []
     files = 0
-    for path in _files(paths, not_read):
+    meant = list(_files(paths, not_read))
+    for path in meant:
         try:
             found = read_trace(path)
         except SettingsError as error:
@@ -41,14 +47,18 @@ def read_all(paths: Iterable[Path]) -> Reading:
             known = len(pool)
             try:
                 runs.append(view_of(run, len(runs) + 1, str(path), pool))
-            except SettingsError as error:
+            except Exception as error:  # a trace that somebody changed: the other runs are still shown
                 pool.forget(known)
-                not_read.append(str(error))
-    return Reading(tuple(runs), files, tuple(not_read))
+                not_read.append(str(error) if isinstance(error, SettingsError) else _odd(path, run, error))
+    return Reading(tuple(runs), files, tuple(not_read), frozenset(map(os.path.realpath, meant)))
+
+
+def _odd(path: Path, run: RecordedRun, error: Exception) -> str:
+    return f"{path}: run {run.name} holds what no run of this version writes ({type(error).__name__})"
 
 
 def _files(paths: Iterable[Path], not_read: list[str]) -> Iterator[Path]:
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for path in paths:
         if path.is_dir():
             inside = sorted(path.glob(PATTERN))
@@ -59,6 +69,7 @@ def _files(paths: Iterable[Path], not_read: list[str]) -> Iterator[Path]:
         else:
             inside = [path]
         for each in inside:
-            if each.resolve() not in seen:
-                seen.add(each.resolve())
+            real = os.path.realpath(each)
+            if real not in seen:
+                seen.add(real)
                 yield each

@@ -8,7 +8,7 @@ from typing import Any
 
 from agent.errors import SettingsError
 from agent.limits import Price
-from agent.recorded import RecordedRun
+from agent.recorded import RecordedRun, check_start
 from agent.records import Record
 from prompts import render, speaker
 from scripts.reporting.exchanges import Exchanges, Pool
@@ -29,6 +29,7 @@ def view_of(run: RecordedRun, number: int, file: str, pool: Pool) -> RunView:
 
 
 def _view_of(run: RecordedRun, number: int, file: str, pool: Pool) -> RunView:
+    check_start(run)
     started, ended = run.started, run.ended
     steps = tuple(_Steps(run, pool).all())
     replied = [each for step in steps for each in step.exchanges if each.reply is not None]

@@ -151,3 +151,16 @@ def test_help_tells_of_them_without_importing_langchain(tmp_path: Path) -> None:
     assert ended.out.endswith("0 []\n")
     for option in ("--trace FILE", "--replay FILE", "--from-step N", "AGENT_TRACE_DIR", "4 a replay behaves"):
         assert option in ended.out
+
+
+@pytest.mark.parametrize("changed", [{"language": "fr"}, {"protocol": 7}, {"question": 7}])
+def test_a_run_of_an_unknown_kind_is_one_sentence(tmp_path: Path, changed: dict[str, object]) -> None:
+    path = record(tmp_path)
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    next(each for each in records if each["event"] == "run_started").update(changed)
+    path.write_text("".join(json.dumps(each) + "\n" for each in records), encoding="utf-8")
+
+    ended = Command(tmp_path)("--replay", "t.jsonl")
+    assert (ended.code, ended.out) == (2, "")
+    assert f"its {next(iter(changed))} is" in ended.err
+    assert len(ended.err.splitlines()) == 1

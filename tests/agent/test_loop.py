@@ -182,7 +182,7 @@ def test_the_language_is_the_questions_own_unless_it_is_set() -> None:
     def system(question: str, **options: str) -> str:
         return contents(play(DONE, question=question, **options)[1].requests[0])[0]
 
-    assert system("多少？").startswith("你负责回答问题")
+    assert system("多少？").startswith("你用这些工具回答问题")
     assert system("How much?") == system("多少？", language="en")
 
 

@@ -55,6 +55,7 @@ def test_both_languages_hold_the_same_files() -> None:
             "examples.txt",
             "messages.json",
             "text_system.txt",
+            "text_system_lean.txt",
             "text_system_no_tools.txt",
             "tools_system.txt",
             "tools_system_no_tools.txt",
