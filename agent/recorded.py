@@ -45,6 +45,12 @@ class RecordedRun:
         last = self.records[-1]
         return last if last["event"] == "run_ended" else None
 
+    def begins_again(self, record: Record) -> bool:
+        """Whether a line of this name is of another run: the same trace twice in a file. Raises KeyError."""
+        if record["event"] == "text":
+            return record["id"] in self._texts
+        return record["event"] == "run_started" and bool(self.records)
+
     def add(self, record: Record) -> None:
         """Take in the next line of this run. Raises KeyError, TypeError for one that does not fit."""
         if record["event"] == "text":
@@ -77,7 +83,8 @@ def read_trace(path: str | os.PathLike[str]) -> list[RecordedRun]:
     A line that was cut off (a process that was killed, a full disk) is left out. Raises SettingsError
     for a file that cannot be read, holds no run, or is of a later version than this one knows.
     """
-    runs: dict[str, RecordedRun] = {}
+    runs: list[RecordedRun] = []
+    latest: dict[str, RecordedRun] = {}
     for number, line in enumerate(_lines(Path(path)), 1):
         try:
             record = json.loads(line)
@@ -87,14 +94,17 @@ def read_trace(path: str | os.PathLike[str]) -> list[RecordedRun]:
                     f"{path} was written by a later version (trace version {record['version']},"
                     f" this one reads {VERSION}): update"
                 )
-            runs.setdefault(name, RecordedRun(name)).add(record)
+            if name not in latest or latest[name].begins_again(record):
+                latest[name] = RecordedRun(name)
+                runs.append(latest[name])
+            latest[name].add(record)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             if isinstance(error, SettingsError):
                 raise
             if isinstance(error, json.JSONDecodeError) and _BEGIN.startswith(line[: len(_BEGIN)]):
                 continue  # cut off, and another run has begun after it
             raise SettingsError(f"{path}: line {number} is no record of a trace") from None
-    whole = [run for run in runs.values() if run.records and run.started["event"] == "run_started"]
+    whole = [run for run in runs if run.records and run.started["event"] == "run_started"]
     if not whole:
         raise SettingsError(f"{path} holds no run: --trace FILE or AGENT_TRACE_DIR write traces")
     return whole
@@ -130,12 +140,14 @@ def setup_of(run: RecordedRun) -> Setup:
 
 
 def check_start(run: RecordedRun) -> None:
-    """Raises SettingsError where a run's question, language or protocol is none that can be played."""
-    question, language, protocol = told_by(run.started, itemgetter("question", "language", "protocol"))
+    """Raises SettingsError where a run's question, language, protocol or instructions cannot be played."""
+    names = "question", "language", "protocol", "instructions"
+    question, language, protocol, instructions = told_by(run.started, itemgetter(*names))
     known = {
         "question": (question, isinstance(question, str)),
         "language": (language, language in LANGUAGES),
         "protocol": (protocol, protocol in tuple(PROTOCOLS)),
+        "instructions": (instructions, isinstance(instructions, str)),
     }
     for name, (value, fits) in known.items():
         if not fits:
@@ -156,7 +168,13 @@ def told_by(record: Record, read: Callable[[Record], T]) -> T:
     """What ``read`` makes of a record. Raises SettingsError where the record does not hold it."""
     try:
         return read(record)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SettingsError(
-            f"the trace is not whole: its {record['event']} says too little ({error!r})"
+            f"the trace is not whole: its {record['event']} says too little ({_lack(error)})"
         ) from None
+
+
+def _lack(error: Exception) -> str:
+    if isinstance(error, SettingsError):
+        return str(error)
+    return f"no {shown(error.args[0])}" if isinstance(error, KeyError) else "a value is of the wrong kind"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -153,14 +154,44 @@ def test_help_tells_of_them_without_importing_langchain(tmp_path: Path) -> None:
         assert option in ended.out
 
 
-@pytest.mark.parametrize("changed", [{"language": "fr"}, {"protocol": 7}, {"question": 7}])
-def test_a_run_of_an_unknown_kind_is_one_sentence(tmp_path: Path, changed: dict[str, object]) -> None:
-    path = record(tmp_path)
-    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    next(each for each in records if each["event"] == "run_started").update(changed)
-    path.write_text("".join(json.dumps(each) + "\n" for each in records), encoding="utf-8")
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("language", "fr"),
+        ("language", ["en"]),
+        ("protocol", 7),
+        ("question", 7),
+        ("instructions", 7),
+        ("conversation", [5]),
+        ("limits", {"max_iterations": "x"}),
+        ("limits", {"nope": 1}),
+    ],
+)
+def test_a_start_that_was_changed_is_one_sentence(tmp_path: Path, key: str, value: object) -> None:
+    ended = replayed_with_start(tmp_path, lambda start: start.update({key: value}))
+    if key in ("language", "protocol", "question", "instructions"):
+        assert f"its {key} is {value!r}" in ended.err
+    is_one_sentence(ended, tmp_path)
 
-    ended = Command(tmp_path)("--replay", "t.jsonl")
+
+@pytest.mark.parametrize("key", ["language", "protocol", "question", "instructions", "tools"])
+def test_a_start_that_lacks_something_is_one_sentence(tmp_path: Path, key: str) -> None:
+    ended = replayed_with_start(tmp_path, lambda start: start.pop(key))
+    assert f"its run_started says too little (no '{key}')" in ended.err
+    is_one_sentence(ended, tmp_path)
+
+
+def replayed_with_start(folder: Path, change: Callable[[dict[str, object]], object]) -> Finished:
+    path = record(folder)
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    change(next(each for each in records if each["event"] == "run_started"))
+    path.write_text("".join(json.dumps(each) + "\n" for each in records), encoding="utf-8")
+    return Command(folder)("--replay", "t.jsonl")
+
+
+def is_one_sentence(ended: Finished, folder: Path) -> None:
     assert (ended.code, ended.out) == (2, "")
-    assert f"its {next(iter(changed))} is" in ended.err
+    assert ended.err.startswith("error: ")
     assert len(ended.err.splitlines()) == 1
+    for word in ("Traceback", "Error", "agent.", str(folder)):
+        assert word not in ended.err

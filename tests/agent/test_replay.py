@@ -299,6 +299,44 @@ def test_after_a_line_that_was_cut_off_other_runs_still_replay(path: Path) -> No
     assert [result and result.answer for result in replayed.results] == [None, "4"]
 
 
+def test_a_last_line_that_lost_its_line_end_alone_is_whole(path: Path) -> None:
+    _record(path, TEXT)
+    path.write_bytes(path.read_bytes()[:-1])
+
+    (result,) = replay(path).results
+    assert result is not None
+    assert result.answer == "4"
+
+
+def test_the_mark_of_utf_8_before_a_trace_is_none_of_it(path: Path) -> None:
+    _record(path, TEXT)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+
+    assert [result and result.answer for result in replay(path).results] == ["4"]
+
+
+@each_dialect
+@pytest.mark.parametrize("cut", [0, 20])
+def test_the_same_trace_twice_in_a_file_is_two_runs(path: Path, dialect: Dialect, cut: int) -> None:
+    _record(path, dialect)
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) - cut] + b"\n" + data)
+
+    replayed = replay(path)
+    assert replayed.difference is None
+    assert [result and result.answer for result in replayed.results] == [None if cut else "4", "4"]
+
+
+def test_a_second_start_begins_a_run_where_no_text_came_before_it(path: Path) -> None:
+    Agent(llm=ScriptedModel(replies=["Final Answer: 4"]), tools=[], trace=path).run("2+2?")
+    data = path.read_bytes()
+    assert json.loads(data.splitlines()[0])["event"] == "run_started"
+    path.write_bytes(data * 2)
+
+    assert [len(run.records) for run in read_trace(path)] == [len(read_trace(path)[0].records)] * 2
+    assert [result and result.answer for result in replay(path).results] == ["4", "4"]
+
+
 START = '{"run": "a", "t": 0, "event": "run_started", "version": 1}\n'
 NO_TRACES = {
     "empty": (b"", "holds no run"),
