@@ -25,13 +25,14 @@ ctrl_c = pytest.mark.skipif(
     sys.platform == "win32", reason="Windows can send Ctrl-C only to a whole console, this test run included"
 )
 
+# Past Python's buffer: a thread that is left behind while it prints would hold its lock as the process ends.
 TOOLS = f"""
-import time
+import os, time
 from langchain_core.tools import Tool
 def hang(text):
     if text.startswith("quick"):
         return "was quick"
-    print("hanging", flush=True)
+    os.write(1, b"hanging\\n")
     time.sleep({HANGS_S})
 def make():
     return [Tool(name="Hang", func=hang, description="hangs")]
