@@ -40,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     args = parser().parse_args(argv)
+    if not args.output:
+        return fail("-o needs the name of a file, or - for stdout")
     try:
         return report(args)
     except KeyboardInterrupt:
@@ -59,15 +61,16 @@ def report(args: argparse.Namespace) -> int:
         fail(sentence)
     if not reading.runs:
         return fail("nothing to report on: give a file that --trace or AGENT_TRACE_DIR has written")
-    if args.output != "-" and os.path.realpath(args.output) in reading.looked_at:
+    if not is_stdout(args.output) and os.path.realpath(args.output) in reading.looked_at:
         return fail(f"{args.output} is one of the traces: name another file with -o")
     texts = texts_in(reading.runs[0].language if args.language == "auto" else args.language)
     page = page_of(reading.runs, reading.files, reading.not_read, texts)
     try:
         write(args.output, page)
     except OSError as error:
-        where = "stdout" if args.output == "-" else args.output or "''"
-        return fail(f"{where} cannot be written ({error.strerror}): name a file that can, with -o")
+        if is_stdout(args.output):
+            return fail(f"stdout cannot be written ({error.strerror or error})")
+        return fail(f"{args.output} cannot be written ({error.strerror or error}): name another file with -o")
     explain(reading, args.output, texts)
     return USAGE if reading.not_read else 0
 
@@ -80,7 +83,12 @@ def trace_folder() -> list[Path]:
     with contextlib.suppress(SettingsError):  # a .env that cannot be read is no reason to show no report
         load_env_file()
     folder = os.environ.get("AGENT_TRACE_DIR", "").strip()
-    return [Path(folder).expanduser()] if folder else []
+    return [Path(folder)] if folder else []
+
+
+def is_stdout(output: str) -> bool:
+    """``/dev/stdout`` counts: where it leads to a file that is added to, that file is not to be replaced."""
+    return output in ("-", "/dev/stdout")
 
 
 def write(output: str, page: str) -> None:
@@ -89,14 +97,13 @@ def write(output: str, page: str) -> None:
     A link is followed, and a pipe or a device is written to: neither is put out of the way for a file.
     """
     data = page.encode("utf-8", errors="replace")  # half of a character pair cannot be written
-    if output == "-":
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+    if is_stdout(output):
+        write_out(data)
+        return
+    if os.path.exists(output) and not os.path.isfile(output):
+        Path(output).write_bytes(data)
         return
     path = Path(os.path.realpath(output))
-    if path.exists() and not path.is_file():
-        path.write_bytes(data)
-        return
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f"{path.name}.", delete=False) as part:
         try:
             part.write(data)
@@ -108,6 +115,18 @@ def write(output: str, page: str) -> None:
             raise
 
 
+def write_out(data: bytes) -> None:
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except OSError:
+        with contextlib.suppress(
+            OSError
+        ):  # else what is left would be tried again, and complain, at the exit
+            sys.stdout.close()
+        raise
+
+
 def explain(reading: Reading, output: str, texts: Texts) -> None:
     """Say on stderr where the page is, and what explains the first of the runs that failed."""
     from agent.console import clean
@@ -117,7 +136,7 @@ def explain(reading: Reading, output: str, texts: Texts) -> None:
 
     failed = [run for run in reading.runs if run.ending.stop_reason != "final_answer"]
     runs = texts.say("runs", count=len(reading.runs))
-    lines = [f"{'stdout' if output == '-' else output}: {runs}"]
+    lines = [f"{'stdout' if is_stdout(output) else output}: {runs}"]
     for run in failed[:MOST_SAID]:
         lines.append(f"{run.number}. {brief(run.question)}: {texts.reason(run.ending.stop_reason)}")
         if run.ending.error:
@@ -133,8 +152,9 @@ def explain(reading: Reading, output: str, texts: Texts) -> None:
 
 def fail(sentence: str) -> int:
     from agent.console import clean
+    from agent.redaction import redact_output
 
-    print(clean(f"report: {sentence}"), file=sys.stderr)
+    print(clean(redact_output(f"report: {sentence}")), file=sys.stderr)
     return USAGE
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 
 from agent.errors import SettingsError
 from agent.recorded import RecordedRun, read_trace
 from scripts.reporting.exchanges import Pool
+from scripts.reporting.findings import brief
+from scripts.reporting.shapes import fitting
 from scripts.reporting.timeline import view_of
 from scripts.reporting.views import RunView
 
@@ -46,7 +49,7 @@ def read_all(paths: Iterable[Path]) -> Reading:
         for run in found:
             known = len(pool)
             try:
-                runs.append(view_of(run, len(runs) + 1, str(path), pool))
+                runs.append(fitting(view_of(run, len(runs) + 1, str(path), pool)))
             except Exception as error:  # a trace that somebody changed: the other runs are still shown
                 pool.forget(known)
                 not_read.append(str(error) if isinstance(error, SettingsError) else _odd(path, run, error))
@@ -54,22 +57,37 @@ def read_all(paths: Iterable[Path]) -> Reading:
 
 
 def _odd(path: Path, run: RecordedRun, error: Exception) -> str:
-    return f"{path}: run {run.name} holds what no run of this version writes ({type(error).__name__})"
+    reason = brief(f"{type(error).__name__}: {error}")
+    return f"{path}: run {run.name} holds what no run of this version writes ({reason})"
 
 
 def _files(paths: Iterable[Path], not_read: list[str]) -> Iterator[Path]:
     seen: set[str] = set()
     for path in paths:
-        if path.is_dir():
-            inside = sorted(path.glob(PATTERN))
-            if not inside:
-                not_read.append(
-                    f"{path} holds no trace ({PATTERN}): AGENT_TRACE_DIR={path} writes them there"
-                )
-        else:
-            inside = [path]
+        try:
+            inside = _meant(path.expanduser(), not_read)
+        except (OSError, RuntimeError) as error:  # a folder that is not ours, ~ of a user who is not known
+            not_read.append(f"{path} cannot be read ({getattr(error, 'strerror', None) or error})")
+            continue
         for each in inside:
             real = os.path.realpath(each)
             if real not in seen:
                 seen.add(real)
                 yield each
+
+
+def _meant(path: Path, not_read: list[str]) -> list[Path]:
+    """The file itself, or the traces in a folder. Raises OSError."""
+    if not path.is_dir():
+        return [path]
+    names = sorted(os.listdir(path))  # glob() would take a folder that may not be read for an empty one
+    inside = [path / name for name in names if fnmatch(name, PATTERN)]
+    if not inside:
+        deeper = sorted({each.parent.name for each in path.glob(f"*/{PATTERN}")})
+        way_out = (
+            f"subfolders are not searched, name {path / deeper[0]}"
+            if deeper
+            else f"AGENT_TRACE_DIR={path} writes them there"
+        )
+        not_read.append(f"{path} holds no trace ({PATTERN}): {way_out}")
+    return inside

@@ -14,8 +14,10 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.wait import WebDriverWait
 
 from scripts import chromium
+from tests.command import LONGEST_S
 from tests.scripts.report_traces import HOSTILE, page, record_all
 
 SCREENSHOT_BYTES = 5_000  # an empty page of this size takes less
@@ -137,6 +139,7 @@ def test_a_row_leads_to_its_timeline(many: Window) -> None:
 def test_a_request_unfolds_with_all_of_its_messages(many: Window) -> None:
     many.run("location.hash = '#r5s6'")
     many.find("#r5s6 .exchange > summary").send_keys(Keys.ENTER)
+    WebDriverWait(many.driver, LONGEST_S).until(lambda _: many.all("#r5s6 .exchange[data-complete]"))
     shown = many.all("#r5q6 > li")
 
     roles = [each.find_element(By.CLASS_NAME, "role").text for each in shown]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 from scripts import report
+from tests.command import LONGEST_S, ROOT
 from tests.scripted import DONE
 from tests.scripts.report_traces import record
 
@@ -98,3 +102,100 @@ def test_a_trace_without_its_last_line_end_is_whole(here: Path, capsys: pytest.C
 
     assert report.main(["good.jsonl"]) == 0
     assert capsys.readouterr().err.splitlines() == ["report.html: 1 run"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        (r'"total_tokens": \d+', '"total_tokens": "many"', "tokens is 'many'"),
+        (r'"duration_s": [\d.]+', '"duration_s": {"$shown": "nan"}', "duration_s is nan"),
+        (r'"cost_usd": null', '"cost_usd": [1]', "cost_usd is [1]"),
+        (r'"answer": "done"', '"answer": {"no": "text"}', "answer is {'no': 'text'}"),
+        (r'"thought": "[^"]*"', '"thought": 3', "thought is 3"),
+        (r'"model": "[^"]*"', '"model": null', "model is None"),
+    ],
+)
+def test_a_value_of_another_kind_is_named_with_its_field(
+    here: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, named: str
+) -> None:
+    text, count = re.subn(old, new, (here / "good.jsonl").read_text(encoding="utf-8"))
+    assert count
+    (here / "odd.jsonl").write_text(text, encoding="utf-8")
+
+    assert report.main(["odd.jsonl", "good.jsonl"]) == 2
+    sentence = capsys.readouterr().err.splitlines()[0]
+    assert named in sentence
+    assert "Traceback" not in sentence
+    page = (here / "report.html").read_text(encoding="utf-8")
+    assert "1 run from" in page
+    assert "Not in this report" in page
+
+
+def test_a_link_that_leads_to_itself_costs_nobody_elses_report(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "loop.jsonl").symlink_to("loop.jsonl")
+
+    assert report.main(["loop.jsonl", "good.jsonl"]) == 2
+    assert report.main(["."]) == 2
+    assert capsys.readouterr().err.count("loop.jsonl cannot be read") == 2
+    assert "1 run from" in (here / "report.html").read_text(encoding="utf-8")
+
+
+def test_an_unreadable_trace_is_not_written_over_through_a_link(here: Path) -> None:
+    (here / "bad.jsonl").write_text("evidence\n", encoding="utf-8")
+    (here / "link").symlink_to("bad.jsonl")
+
+    assert report.main([".", "-o", "link"]) == 2
+    assert (here / "bad.jsonl").read_text(encoding="utf-8") == "evidence\n"
+
+
+def test_arguments_may_begin_with_a_tilde(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(here))
+
+    assert report.main(["~/good.jsonl"]) == 0
+    capsys.readouterr()
+    assert report.main(["~nobody-of-this-name/x.jsonl", "good.jsonl"]) == 2
+    assert "~nobody-of-this-name/x.jsonl cannot be read" in capsys.readouterr().err
+
+
+def test_traces_in_subfolders_alone_are_pointed_to(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "all" / "monday").mkdir(parents=True)
+    record(here / "all" / "monday" / "t.jsonl", DONE)
+
+    assert report.main(["all"]) == 2
+    assert f"subfolders are not searched, name {Path('all', 'monday')}" in capsys.readouterr().err
+
+
+def test_no_name_is_one_sentence(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert report.main(["good.jsonl", "-o", ""]) == 2
+    assert capsys.readouterr().err == "report: -o needs the name of a file, or - for stdout\n"
+
+
+def run_to(stdout: IO[bytes] | int, folder: Path, output: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, str(ROOT / "scripts" / "report.py"), "good.jsonl", "-o", output]
+    return subprocess.run(
+        command, cwd=folder, stdout=stdout, stderr=subprocess.PIPE, timeout=LONGEST_S, check=False
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_a_stdout_that_fails_is_one_sentence_without_a_way_out_that_is_none(here: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = run_to(full, here, "-")
+
+    assert done.returncode == 2
+    assert done.stderr.decode() == "report: stdout cannot be written (No space left on device)\n"
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="Windows has no name for stdout")
+def test_the_name_of_stdout_means_stdout(here: Path) -> None:
+    assert b"<html" in run_to(subprocess.PIPE, here, "/dev/stdout").stdout
+
+    (here / "log").write_bytes(b"before\n")
+    with (here / "log").open("ab") as log:
+        run_to(log, here, "/dev/stdout")
+    assert (here / "log").read_bytes().startswith(b"before\n<!doctype html>")

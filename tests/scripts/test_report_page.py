@@ -190,3 +190,9 @@ def test_steps_in_a_row_are_named_together() -> None:
 def test_a_long_text_is_one_line_with_an_end() -> None:
     assert findings.brief("a\n b") == "a b"
     assert findings.brief("x" * 500) == "x" * (findings.SHOWN_CHARS - 1) + "…"
+
+
+def test_what_explains_a_run_stands_before_its_error(tmp_path: Path) -> None:
+    html = page(record(tmp_path / "t.jsonl", RuntimeError("the line is dead\n" * 400)))
+
+    assert html.index("What explains it") < html.index('<p class="text error">')
