@@ -50,13 +50,23 @@ def _repeats(run: RunView) -> Iterator[Finding]:
     for step in run.steps:
         for key, call in {call.key: call for call in step.calls}.items():
             made[key].append((step, call))
-    for calls in made.values():
-        in_a_row = any(call.state == "repeated" for _, call in calls)
+    at_the_end = _repeated_at_the_end(run)
+    for key, calls in made.items():
+        was_shown_again = any(call.state == "repeated" for _, call in calls)
+        in_a_row = was_shown_again or key in at_the_end
         if in_a_row or len(calls) >= MANY_TIMES:
-            severity: Severity = "bad" if run.ending.stop_reason == "repeated_action" and in_a_row else "warn"
+            severity: Severity = "bad" if key in at_the_end else "warn"
             numbers = tuple(step.number for step, _ in calls)
-            name = "repeated_in_a_row" if in_a_row else "repeated"
+            in_words = "repeated_in_a_row" if was_shown_again else "refused_in_a_row"
+            name = in_words if in_a_row else "repeated"
             yield _finding(severity, name, numbers, call=brief(_shown(calls[0][1])), count=len(calls))
+
+
+def _repeated_at_the_end(run: RunView) -> frozenset[str]:
+    """The calls that a run was stopped for; one that was refused each time has no state that says so."""
+    asked = [{call.key for call in step.calls} for step in run.steps if step.calls]
+    is_stopped = run.ending.stop_reason == "repeated_action" and len(asked) > 1
+    return frozenset(asked[-1] & asked[-2]) if is_stopped else frozenset()
 
 
 def _failed_tools(run: RunView) -> Iterator[Finding]:
@@ -66,7 +76,7 @@ def _failed_tools(run: RunView) -> Iterator[Finding]:
             if call.state in ("failed", "timed_out", "refused"):
                 failed[call.tool, call.state].append((step, call))
             if call.just_switched_off:
-                yield _finding("bad", "tool_switched_off", (step.number,), tool=call.tool)
+                yield _finding("bad", "tool_switched_off", (step.number,), tool=call.tool, said=_said(call))
     for (tool, state), calls in failed.items():
         call = calls[-1][1]
         # A failure that the run got over is worth less than one at which it ended.
@@ -74,6 +84,14 @@ def _failed_tools(run: RunView) -> Iterator[Finding]:
         numbers = tuple(dict.fromkeys(step.number for step, _ in calls))
         why = {"seconds": call.timeout_s} if state == "timed_out" else {"said": _said(call)}
         yield _finding(severity, f"tool_{state}", numbers, tool=tool, count=len(calls), **why)
+
+
+def _emptiness(run: RunView) -> Iterator[Finding]:
+    steps = tuple(step.number for step in run.steps if step.calls)
+    calls = [call for step in run.steps for call in step.calls if call.duration_s is not None]
+    if calls and all(call.is_empty for call in calls):
+        severity: Severity = "note" if run.ending.stop_reason == "final_answer" else "warn"
+        yield _finding(severity, "all_empty", steps, count=len(calls))
 
 
 def _bad_replies(run: RunView) -> Iterator[Finding]:
@@ -105,12 +123,14 @@ def _attempts(run: RunView) -> Iterator[Finding]:
 def _growth(run: RunView) -> Iterator[Finding]:
     sizes = [(step.number, step.prompt_tokens) for step in run.steps]
     known = [(number, size) for number, size in sizes if size is not None]
-    if len(known) < 3 or known[-1][1] < GROWN * known[0][1]:
+    was_too_much = run.ending.stop_reason in ("token_limit", "cost_limit")
+    fewest = 2 if was_too_much else 3  # two steps that went well are no growth, unless the run ended by it
+    if len(known) < fewest or known[-1][1] < GROWN * known[0][1]:
         return
     jumps = [(later[1] - sooner[1], sooner[0]) for sooner, later in pairwise(known)]
     most, after = max(jumps)
     first, last = known[0][1], known[-1][1]
-    severity: Severity = "warn" if run.ending.stop_reason in ("token_limit", "cost_limit") else "note"
+    severity: Severity = "warn" if was_too_much else "note"
     yield _finding(severity, "tokens_grew", (after,), first=first, last=last, most=most)
 
 
@@ -148,4 +168,4 @@ def _finding(severity: Severity, name: str, steps: tuple[int, ...], **values: ob
     return Finding(severity, name, tuple(values.items()), steps)
 
 
-_LOOKS = (_where_it_ends, _repeats, _failed_tools, _bad_replies, _attempts, _growth, _slowness)
+_LOOKS = (_where_it_ends, _repeats, _failed_tools, _emptiness, _bad_replies, _attempts, _growth, _slowness)

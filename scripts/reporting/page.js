@@ -59,7 +59,7 @@
   const body = table.tBodies[0];
   const rows = [...body.rows];
   const sections = new Map(all("details.run").map((run) => [run.dataset.run, run]));
-  const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
+  const texts = new Map(rows.map((row) => [row, `${row.textContent} ${row.dataset.words}`.toLowerCase()]));
   const words = document.getElementById("filter");
   const reason = document.getElementById("reason");
   const shown = document.getElementById("shown");

@@ -53,6 +53,11 @@ def cause_of(run: RunView, texts: Texts) -> str:
     return sentence_of(grave[0], texts) if grave else ""
 
 
+def words_of(run: RunView, texts: Texts) -> str:
+    """What a run is found by, besides its row: the row has room for one cause alone."""
+    return "\n".join([*(sentence_of(each, texts) for each in run.findings), brief(run.ending.error or "")])
+
+
 def sentence_with_steps(finding: Finding, texts: Texts) -> str:
     steps = ", ".join(step_name(label, texts) for label, _ in groups_of(finding.steps))
     return f"{sentence_of(finding, texts)} ({steps})" if steps else sentence_of(finding, texts)
@@ -85,6 +90,7 @@ def _environment(texts: Texts) -> Environment:
         "why": lambda reason: texts.say(f"why_{reason}" if texts.knows(f"why_{reason}") else "why_unknown"),
         "tone": lambda reason: _TONES.get(reason, "warn"),
         "cause": lambda run: cause_of(run, texts),
+        "words": lambda run: words_of(run, texts),
         "step_name": lambda label: step_name(label, texts),
         "whole": lambda count: "?" if count is None else f"{count:,}",
         "short": _short,

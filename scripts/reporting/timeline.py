@@ -8,6 +8,7 @@ from typing import Any
 
 from agent.errors import SettingsError
 from agent.limits import Price
+from agent.observing import clean_output
 from agent.recorded import RecordedRun, check_start
 from agent.records import Record
 from prompts import render, speaker
@@ -158,6 +159,7 @@ class _Steps:
                 timeout_s=begun.get("timeout_s"),
                 error=ended.get("error"),
                 just_switched_off=self._has_just_gone_off(tool, seen),
+                is_empty=_is_empty(ended),
             )
 
     def _calls_without_end(self) -> Iterator[Call]:
@@ -172,6 +174,7 @@ class _Steps:
                 duration_s=ended.get("duration_s"),
                 timeout_s=begun["timeout_s"],
                 error=ended.get("error"),
+                is_empty=_is_empty(ended),
             )
 
     def _call_state(self, action: Record, seen: Record, key: str, ended: Record) -> CallState:
@@ -187,6 +190,10 @@ class _Steps:
         failures = self._run.started["limits"]["max_tool_failures"]
         note = render("tool_switched_off", self._language, tool=tool, failures=failures)
         return bool(seen["text"].endswith(note))
+
+
+def _is_empty(ended: Record) -> bool:
+    return ended.get("event") == "tool_returned" and not clean_output(ended["text"])
 
 
 def _given(given: Any, *, in_order: bool = False) -> str:

@@ -60,6 +60,7 @@ class Call:
     """One action with its observation; ``observation`` is None where the trace ends before it.
 
     ``key`` is alike for calls that the agent takes for the same. ``error`` is what the tool raised.
+    ``is_empty`` is a tool that returned nothing; the observation then says so in words.
     """
 
     key: str
@@ -71,6 +72,7 @@ class Call:
     timeout_s: float | None
     error: str | None = None
     just_switched_off: bool = False
+    is_empty: bool = False
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,10 @@ def test_the_table_is_filtered_by_words_and_by_stop_reason(many: Window) -> None
     assert many.find("#nothing").is_displayed()
 
     many.find("#filter").clear()
+    many.find("#filter").send_keys("did not finish")  # the second of the findings, which no row shows
+    assert many.find("#shown").text == "1 of 8 shown"
+
+    many.find("#filter").clear()
     many.find("#reason option[value=max_iterations]").click()
     assert set(many.column(3)) == {"out of steps"}
     assert len([each for each in many.all("details.run") if each.is_displayed()]) == len(many.column(3)) == 2
