@@ -98,7 +98,8 @@ def write(output: str, page: str) -> None:
     """
     data = page.encode("utf-8", errors="replace")  # half of a character pair cannot be written
     if is_stdout(output):
-        write_out(data)
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
         return
     if os.path.exists(output) and not os.path.isfile(output):
         Path(output).write_bytes(data)
@@ -113,18 +114,6 @@ def write(output: str, page: str) -> None:
             part.close()
             os.unlink(part.name)
             raise
-
-
-def write_out(data: bytes) -> None:
-    try:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    except OSError:
-        with contextlib.suppress(
-            OSError
-        ):  # else what is left would be tried again, and complain, at the exit
-            sys.stdout.close()
-        raise
 
 
 def explain(reading: Reading, output: str, texts: Texts) -> None:
