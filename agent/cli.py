@@ -188,10 +188,10 @@ class Task:
 
 
 def _resumption(options: argparse.Namespace) -> Task:
-    from agent.recorded import read_trace
+    from agent.recorded import read_trace, setup_of
 
     path, step = options.replay, options.from_step
-    return Task(lambda agent: agent.resume(path, step), read_trace(path)[-1].started["language"])
+    return Task(lambda agent: agent.resume(path, step), setup_of(read_trace(path)[-1]).language)
 
 
 def _question(words: Sequence[str]) -> Task:

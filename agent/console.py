@@ -37,11 +37,11 @@ def is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
-def use_replacements(*streams: TextIO | None) -> None:
-    """Let streams show ``?`` for a character that their encoding has not, in place of raising."""
+def use_replacements(*streams: TextIO | None, errors: str = "replace") -> None:
+    """Let streams show ``?``, or what ``errors`` names, for a character that their encoding has not."""
     for stream in streams:
         if stream is not None and hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors=errors)
 
 
 def decode(data: bytes) -> str:

@@ -35,6 +35,9 @@ class Replay:
     def same(self) -> bool:
         return self.difference is None
 
+    def __bool__(self) -> bool:
+        return self.same
+
 
 def replay(path: str | os.PathLike[str]) -> Replay:
     """Replay every run of a trace. Raises SettingsError for a file that is none."""

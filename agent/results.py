@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Literal
@@ -10,6 +12,9 @@ from typing import Literal
 from agent.errors import RunFailed
 
 SCHEMA_VERSION = 1
+
+# What an input is made of, blanks left out: words and numbers, single Han characters, and signs.
+_PIECES = re.compile(r"[\u2e80-\u9fff]|[^\W\u2e80-\u9fff]+|[^\w\s]")
 
 
 class StopReason(str, enum.Enum):
@@ -95,6 +100,20 @@ class Action:
     input: str | Mapping[str, object]
     call_id: str = ""
     fault: CallFault | None = None
+
+
+def call_key(tool: str, given: object) -> str:
+    """Alike for calls that are the same: of one tool, with an input that differs in blanks alone.
+
+    A blank that parts two words belongs to them (``A17`` is another article than ``A 17``); no other one
+    matters, nor does the order in which arguments were written.
+    """
+    text = (
+        given
+        if isinstance(given, str)
+        else json.dumps(given, sort_keys=True, default=repr, ensure_ascii=False)
+    )
+    return f"{tool}[{' '.join(_PIECES.findall(text))}]"
 
 
 @dataclass(frozen=True)

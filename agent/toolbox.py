@@ -17,7 +17,7 @@ from agent.deadline import DeadlinePassed
 from agent.events import Note, ToolEnded, ToolRaised, ToolReturned, ToolStarted, ToolTimedOut
 from agent.limits import LimitReached, Limits
 from agent.observing import ERROR_PREFIX, clean_output, describe, shorten, to_text
-from agent.results import Action, CallFault, Observation, StopReason
+from agent.results import Action, CallFault, Observation, StopReason, call_key
 from agent.seams import Begin, Begun
 from prompts import Say
 
@@ -76,12 +76,7 @@ class Toolbox:
 
     def _key(self, action: Action) -> str:
         """Two calls are the same when tool and input are, but for blanks, and both can be run or neither."""
-        text = (
-            action.input
-            if isinstance(action.input, str)
-            else json.dumps(action.input, sort_keys=True, default=str, ensure_ascii=False)
-        )
-        return f"{action.tool}[{''.join(text.split())}]{action.fault.kind if action.fault else ''}"
+        return call_key(action.tool, action.input) + (action.fault.kind if action.fault else "")
 
     def _begin(self, action: Action, earlier: Observation | None, seconds_left: float) -> Begun | Observation:
         """Set a call to work, or say why it is not made."""

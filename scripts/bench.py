@@ -24,6 +24,7 @@ if not __package__:
 
 # Below the path that they are found on, hence E402.
 from agent.__main__ import INTERRUPTED, leave  # noqa: E402
+from agent.console import use_replacements  # noqa: E402
 
 if TYPE_CHECKING:
     from scripts.benching.growth import Plan
@@ -37,9 +38,7 @@ MISTAKE = 2
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write; returns the exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    use_replacements(sys.stdout, sys.stderr, errors="backslashreplace")
     args = parser().parse_args(argv)
     if args.json and not args.json.resolve().parent.is_dir():
         print(f"bench: {args.json}: there is no such folder", file=sys.stderr)

@@ -23,6 +23,7 @@ if not __package__:
 
 # Below the path that they are found on, hence E402.
 from agent.__main__ import INTERRUPTED, leave  # noqa: E402
+from agent.console import use_replacements  # noqa: E402
 from scripts.comparing.arms import ARMS, FIRST_TASKS  # noqa: E402
 from scripts.evaluate import choose  # noqa: E402
 from scripts.figures import row_line, write_json  # noqa: E402
@@ -37,9 +38,7 @@ UNFIT, MISTAKE = 1, 2
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure what is left to measure, write and show it; returns the exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    use_replacements(sys.stdout, sys.stderr, errors="backslashreplace")
     args = parser().parse_args(argv)
     try:
         return report_only(args) if args.report else compare(args)

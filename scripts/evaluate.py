@@ -22,6 +22,7 @@ if not __package__:
 
 # Below the path that they are found on, hence E402.
 from agent.__main__ import leave  # noqa: E402
+from agent.console import use_replacements  # noqa: E402
 from scripts.comparing.turns import load, play  # noqa: E402
 from scripts.contenders import AGENTS  # noqa: E402
 from scripts.figures import Row, detail_lines, report, row_line, totals_lines, write_json  # noqa: E402
@@ -29,9 +30,7 @@ from scripts.scoring import Task, load_tasks, load_weather, weather_file  # noqa
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    use_replacements(sys.stdout, sys.stderr, errors="backslashreplace")
     args = parser().parse_args(argv)
     try:
         tasks = choose(load_tasks(args.tasks), args.only, args.limit)

@@ -24,6 +24,7 @@ if not __package__:
 
 # Below the path that they are found on, hence E402.
 from agent.__main__ import INTERRUPTED, leave  # noqa: E402
+from agent.console import use_replacements  # noqa: E402
 
 CONTENDERS = ("text", "tools", "executor")
 FELL_SHORT, USAGE = 1, 2
@@ -31,9 +32,7 @@ FELL_SHORT, USAGE = 1, 2
 
 def main(argv: Sequence[str] | None = None, faults: Sequence[Any] | None = None) -> int:
     """Play the faults, those of the catalogue unless others are given; returns the exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    use_replacements(sys.stdout, sys.stderr, errors="backslashreplace")
     args = parser().parse_args(argv)
     for path in filter(None, (args.markdown, args.json)):
         if not path.resolve().parent.is_dir():

@@ -22,6 +22,7 @@ if not __package__:
 
 # Below the path that they are found on, hence E402.
 from agent.__main__ import INTERRUPTED, leave  # noqa: E402
+from agent.console import use_replacements  # noqa: E402
 
 if TYPE_CHECKING:
     from scripts.fuzzing.search import Finding, Tried
@@ -33,9 +34,7 @@ FOUND = 1
 
 def main(argv: Sequence[str] | None = None, targets: Mapping[str, Target] | None = None) -> int:
     """Fuzz the chosen targets, ours unless others are given; returns the exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    use_replacements(sys.stdout, sys.stderr, errors="backslashreplace")
     args = parser().parse_args(argv)
 
     # After the options, because the readers and hypothesis take a second to import.

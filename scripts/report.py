@@ -24,6 +24,7 @@ if not __package__:
 
 # Below the path that they are found on, hence E402.
 from agent.__main__ import INTERRUPTED, leave  # noqa: E402
+from agent.console import use_replacements  # noqa: E402
 from prompts import LANGUAGES  # noqa: E402
 
 if TYPE_CHECKING:
@@ -36,9 +37,7 @@ MOST_SAID = 10  # runs that are explained on stderr; the page has them all
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the report; returns 0, or 2 where a trace could not be read or the page not be written."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    use_replacements(sys.stdout, sys.stderr, errors="backslashreplace")
     args = parser().parse_args(argv)
     if not args.output:
         return fail("-o needs the name of a file, or - for stdout")

@@ -39,6 +39,7 @@ class SlowService:
 
     async def talk(self, reader: StreamReader, writer: StreamWriter) -> None:
         """Answer one connection's requests until it is closed, or the service is."""
+        # The client has gone, or the service is closed: both end a connection.
         with suppress(asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from agent.results import call_key
 from scripts.comparing.arms import ARMS, EXTRA, MAIN
 from scripts.contenders import ToolCall
 from scripts.figures import Row, totals
@@ -55,7 +56,7 @@ def retries_after_error(calls: Sequence[ToolCall]) -> int | None:
 
 def wasted_calls(calls: Sequence[ToolCall]) -> int:
     """Calls of a run that had been made before: the same tool and, but for blanks, the same input."""
-    made = Counter((call.tool, "".join(str(call.input).split())) for call in calls)
+    made = Counter(call_key(call.tool, call.input) for call in calls)
     return sum(made.values()) - len(made)
 
 

@@ -55,7 +55,7 @@ def warm_up(llm: Any, left: Iterable[Turn], weather: Mapping[str, float]) -> Ite
         yield f"warming up: {turn.arm.name}"
         attempt = Attempt()
         tools = tools_for(turn.task, weather, attempt.tool_calls)
-        with suppress(Exception):
+        with suppress(Exception):  # an agent may raise anything, and will again where it counts
             turn.arm.run(attempt, WARM_UP.get(turn.task.lang, WARM_UP["en"]), llm, tools, max_iterations=1)
 
 

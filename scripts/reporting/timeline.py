@@ -11,6 +11,7 @@ from agent.limits import Price
 from agent.observing import clean_output
 from agent.recorded import RecordedRun, check_start
 from agent.records import Record
+from agent.results import call_key
 from prompts import render, speaker
 from scripts.reporting.exchanges import Exchanges, Pool
 from scripts.reporting.findings import findings_of
@@ -144,7 +145,7 @@ class _Steps:
         pairs = iter(zip(self._begun, self._ended, strict=True))
         ran: dict[str, tuple[Record, Record]] = {}
         for action, seen in zip(record["actions"], record["observations"], strict=True):
-            tool, key = action["tool"], _key(action["tool"], action["input"])
+            tool, key = action["tool"], call_key(action["tool"], action["input"])
             begun: Record = {}
             ended: Record = {}
             if seen["ran"]:
@@ -166,7 +167,7 @@ class _Steps:
         for number, begun in enumerate(self._begun):
             ended = self._ended[number] if number < len(self._ended) else {}
             yield Call(
-                key=_key(begun["tool"], begun["input"]),
+                key=call_key(begun["tool"], begun["input"]),
                 tool=begun["tool"],
                 given=_given(begun["input"]),
                 state=_STATES.get(ended["event"], "ok") if ended else "no_end",
@@ -196,12 +197,5 @@ def _is_empty(ended: Record) -> bool:
     return ended.get("event") == "tool_returned" and not clean_output(ended["text"])
 
 
-def _given(given: Any, *, in_order: bool = False) -> str:
-    """A call's input as text; ``in_order`` where it does not matter in which order arguments were written."""
-    if isinstance(given, str):
-        return given
-    return json.dumps(given, ensure_ascii=False, default=repr, sort_keys=in_order)
-
-
-def _key(tool: str, given: Any) -> str:
-    return f"{tool}[{''.join(_given(given, in_order=True).split())}]"
+def _given(given: Any) -> str:
+    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=repr)

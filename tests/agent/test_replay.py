@@ -20,6 +20,7 @@ from langchain_core.tools import StructuredTool
 from agent import Agent, Limits, SettingsError, replay
 from agent import client as client_module
 from agent.recorded import read_trace
+from agent.replaying import Replay
 from agent.testing import ScriptedModel, assert_replays
 from agent.trace import VERSION
 from tests.agent.random_runs.scenes import PRICES, WAYS, Scene, Turn, Way, scenes, turns
@@ -393,3 +394,8 @@ def test_whatever_is_missing_in_a_trace_is_a_difference_or_said(path: Path, dial
             except SettingsError:
                 told += 1
     assert told > 20
+
+
+def test_a_replay_is_true_only_where_it_is_the_same() -> None:
+    assert Replay(None, ())
+    assert not Replay("step 1: ...", (None,))

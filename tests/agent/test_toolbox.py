@@ -253,6 +253,15 @@ def test_the_same_call_but_for_blanks_is_not_run_and_its_result_is_told(again: s
     assert "result of 1+1" in seen.text
 
 
+@pytest.mark.parametrize(("first", "second"), [("ab c", "a bc"), ("A17", "A 17"), ("1 1", "11")])
+def test_a_blank_that_parts_words_makes_another_call(first: str, second: str) -> None:
+    tool = Counted()
+    box = Box(probe(tool))
+
+    assert [box.call(text).ran for text in (first, second)] == [True, True]
+    assert tool.inputs == [first, second]
+
+
 @pytest.mark.parametrize("outcome", [True, False])
 def test_the_third_same_call_in_a_row_ends_the_run(outcome: bool) -> None:
     tool = Counted([outcome])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -48,15 +49,15 @@ def _pairs(step: Step) -> list[tuple[Action, Observation]]:
 def _calls(step: Step) -> Calls:
     """What came of each call of a step that could be run; the same call runs once."""
     return {
-        (action.tool, _without_blanks(action.input)): seen
-        for action, seen in _pairs(step)
-        if action.fault is None
+        (action.tool, _in_pieces(action.input)): seen for action, seen in _pairs(step) if action.fault is None
     }
 
 
-def _without_blanks(given: object) -> str:
+def _in_pieces(given: object) -> str:
+    """Without the blanks that part no words."""
     text = given if isinstance(given, str) else json.dumps(given, sort_keys=True, ensure_ascii=False)
-    return "".join(text.split())
+    words = [word for word in re.split(r"\s+|(?=[^\w\s])|(?<=[^\w\s])", text) if word]
+    return "\n".join(words)
 
 
 def _count(strikes: Counter[str], step: Step) -> None:
