@@ -30,6 +30,7 @@ from prompts import LANGUAGES  # noqa: E402
 if TYPE_CHECKING:
     from scripts.reporting.reading import Reading
     from scripts.reporting.texts import Texts
+    from scripts.reporting.views import RunView
 
 USAGE = 2
 MOST_SAID = 10  # runs that are explained on stderr; the page has them all
@@ -66,11 +67,13 @@ def report(args: argparse.Namespace) -> int:
     page = page_of(reading.runs, reading.files, reading.not_read, texts)
     try:
         write(args.output, page)
+        explain(reading, args.output, texts)
+    except BrokenPipeError:
+        pass  # whoever read it has seen enough, and wants no summary either
     except OSError as error:
         if is_stdout(args.output):
             return fail(f"stdout cannot be written ({error.strerror or error})")
         return fail(f"{args.output} cannot be written ({error.strerror or error}): name another file with -o")
-    explain(reading, args.output, texts)
     return USAGE if reading.not_read else 0
 
 
@@ -117,33 +120,41 @@ def write(output: str, page: str) -> None:
 
 def explain(reading: Reading, output: str, texts: Texts) -> None:
     """Say on stderr where the page is, and what explains the first of the runs that failed."""
-    from agent.console import clean
-    from agent.redaction import redact_output
-    from scripts.reporting.findings import brief
-    from scripts.reporting.page import sentence_with_steps
-
     failed = [run for run in reading.runs if run.ending.stop_reason != "final_answer"]
     runs = texts.say("runs", count=len(reading.runs))
     lines = [f"{'stdout' if is_stdout(output) else output}: {runs}"]
     for run in failed[:MOST_SAID]:
-        lines.append(f"{run.number}. {brief(run.question)}: {texts.reason(run.ending.stop_reason)}")
-        if run.ending.error:
-            lines.append(f"   {brief(run.ending.error)}")
-        lines += [
-            f"   {sentence_with_steps(each, texts)}" for each in run.findings if each.severity != "note"
-        ]
+        lines += explained(run, texts)
     if len(failed) > MOST_SAID:
         lines.append(texts.say("more_failed", count=len(failed) - MOST_SAID))
     for line in lines:
-        print(clean(redact_output(line)), file=sys.stderr)
+        tell(line)
+
+
+def explained(run: RunView, texts: Texts) -> list[str]:
+    """What stderr says of a run that failed: which one it is, how it ended, and what explains that."""
+    from scripts.reporting.findings import brief
+    from scripts.reporting.wording import sentence_with_steps, why_of
+
+    where = texts.say("in_file", file=run.file, run=run.name)
+    said = [why_of(run, texts)] if run.cap else []
+    said += [brief(run.ending.error)] if run.ending.error else []
+    said += [sentence_with_steps(each, texts) for each in run.findings if each.severity != "note"]
+    reason = texts.reason(run.ending.stop_reason)
+    return [f"{run.number}. {brief(run.question)}: {reason} ({where})", *(f"   {each}" for each in said)]
 
 
 def fail(sentence: str) -> int:
-    from agent.console import clean
+    tell(f"report: {sentence}")
+    return USAGE
+
+
+def tell(line: str) -> None:
+    """Say it on stderr, without secrets; one that is closed or that nobody reads ends nothing."""
+    from agent.console import plain_line
     from agent.redaction import redact_output
 
-    print(clean(redact_output(f"report: {sentence}")), file=sys.stderr)
-    return USAGE
+    plain_line(redact_output(line))
 
 
 def parser() -> argparse.ArgumentParser:

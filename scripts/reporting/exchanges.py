@@ -10,6 +10,7 @@ from typing import Any
 from agent.limits import LimitReached, Price
 from agent.records import Record, failure_from, reply_from
 from prompts import Say
+from scripts.reporting.amounts import count_in, span
 from scripts.reporting.views import Exchange, Message
 
 
@@ -70,6 +71,7 @@ class Exchanges:
         messages = request["messages"]
         keep = _same(self._sent, messages)
         self._count += 1
+        retries = count_in(outcome.get("retries")) or 0
         self._done.append(
             Exchange(
                 number=self._count,
@@ -79,9 +81,9 @@ class Exchanges:
                 length=len(messages),
                 extras=tuple(self._extras(request)),
                 attempts=tuple(self._attempts),
-                retries=outcome.get("retries", 0),
-                seconds_s=outcome["t"] - request["t"],
-                **self._outcome(outcome),
+                retries=retries,
+                seconds_s=span(request["t"], outcome["t"]),
+                **self._outcome({**outcome, "retries": retries}),
             )
         )
         self._sent, self._open, self._attempts = messages, None, []
@@ -100,13 +102,14 @@ class Exchanges:
             failure = self._sentence(record) if record["event"] == "request_failed" else None
             return {**values, "finish_reason": "", "failure": failure}
         reply = reply_from(record)
+        counts = count_in(reply.usage.prompt_tokens), count_in(reply.usage.completion_tokens)
         return {
             "reply": reply.raw,
             "failure": None,
             "finish_reason": reply.finish_reason,
-            "prompt_tokens": reply.usage.prompt_tokens,
-            "completion_tokens": reply.usage.completion_tokens,
-            "cost_usd": self.price.cost(reply.usage) if self.price else None,
+            "prompt_tokens": counts[0],
+            "completion_tokens": counts[1],
+            "cost_usd": self.price.cost(reply.usage) if self.price and None not in counts else None,
         }
 
     def _sentence(self, record: Record) -> str:

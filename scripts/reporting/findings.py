@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
+from scripts.reporting.amounts import count_in
 from scripts.reporting.views import Call, Finding, RunView, Severity, StepView
 
 MANY_TIMES = 3  # steps with the same call, not in a row, that are worth a word
 GROWN = 2.0  # times the tokens of the first request that the last one had
 SLOW_S = 1.0  # a run that is shorter is not slow, whatever its tools' part in it
 SHOWN_CHARS = 160
+NEVER_RAN = ("repeated", "switched_off", "refused", "not_run")  # states of calls
 _ORDER: dict[Severity, int] = {"bad": 0, "warn": 1, "note": 2}
 
 
@@ -76,7 +78,9 @@ def _failed_tools(run: RunView) -> Iterator[Finding]:
             if call.state in ("failed", "timed_out", "refused"):
                 failed[call.tool, call.state].append((step, call))
             if call.just_switched_off:
-                yield _finding("bad", "tool_switched_off", (step.number,), tool=call.tool, said=_said(call))
+                most = count_in(dict(run.limits).get("max_tool_failures"))
+                values = {"tool": call.tool, "said": _said(call), "count": "?" if most is None else most}
+                yield _finding("bad", "tool_switched_off", (step.number,), **values)
     for (tool, state), calls in failed.items():
         call = calls[-1][1]
         # A failure that the run got over is worth less than one at which it ended.
@@ -84,6 +88,14 @@ def _failed_tools(run: RunView) -> Iterator[Finding]:
         numbers = tuple(dict.fromkeys(step.number for step, _ in calls))
         why = {"seconds": call.timeout_s} if state == "timed_out" else {"said": _said(call)}
         yield _finding(severity, f"tool_{state}", numbers, tool=tool, count=len(calls), **why)
+
+
+def _unused_tools(run: RunView) -> Iterator[Finding]:
+    """An answer out of the model's own head, though there were tools: a fact, and no fault."""
+    calls = [call for step in run.steps for call in step.calls]
+    is_told = run.ending.stop_reason == "final_answer" and run.steps and run.tools
+    if is_told and all(call.state in NEVER_RAN for call in calls):
+        yield _finding("note", "no_tool_ran" if calls else "no_tool_called", (), count=run.tools)
 
 
 def _emptiness(run: RunView) -> Iterator[Finding]:
@@ -136,14 +148,15 @@ def _growth(run: RunView) -> Iterator[Finding]:
 
 def _slowness(run: RunView) -> Iterator[Finding]:
     is_late = run.ending.stop_reason == "time_limit"
-    if not run.steps or (run.duration_s < SLOW_S and not is_late):
+    whole = run.duration_s
+    if not run.steps or whole is None or (whole < SLOW_S and not is_late):
         return
     slowest = max(run.steps, key=lambda step: step.model_s + step.tools_s)
     severity: Severity = "warn" if is_late else "note"
     name = "slow_tools" if run.tools_s > run.model_s else "slow_model"
     spent = max(run.tools_s, run.model_s)
     if is_late or name == "slow_tools":
-        yield _finding(severity, name, (slowest.number,), seconds=spent, whole=run.duration_s)
+        yield _finding(severity, name, (slowest.number,), seconds=spent, whole=whole)
 
 
 def _nothing_odd(run: RunView) -> Iterator[Finding]:
@@ -168,4 +181,14 @@ def _finding(severity: Severity, name: str, steps: tuple[int, ...], **values: ob
     return Finding(severity, name, tuple(values.items()), steps)
 
 
-_LOOKS = (_where_it_ends, _repeats, _failed_tools, _emptiness, _bad_replies, _attempts, _growth, _slowness)
+_LOOKS = (
+    _where_it_ends,
+    _repeats,
+    _failed_tools,
+    _unused_tools,
+    _emptiness,
+    _bad_replies,
+    _attempts,
+    _growth,
+    _slowness,
+)

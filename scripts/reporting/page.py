@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
-from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from agent.redaction import redact_output
-from scripts.reporting import charts
+from scripts.reporting import charts, formats, wording
 from scripts.reporting.findings import brief
 from scripts.reporting.texts import Texts, groups_of
-from scripts.reporting.views import Finding, RunView
+from scripts.reporting.views import RunView
 
 FOLDER = Path(__file__).parent
 # Shown as their own symbols: a browser would drop some, and a terminal's colours are no part of a text.
@@ -39,41 +38,6 @@ def page_of(runs: Sequence[RunView], files: int, not_read: Sequence[str], texts:
     )
 
 
-def sentence_of(finding: Finding, texts: Texts) -> str:
-    """A finding in words, without its steps."""
-    values = {name: _value(name, value, texts) for name, value in finding.values}
-    return texts.say(finding.name, **values)
-
-
-def cause_of(run: RunView, texts: Texts) -> str:
-    """What explains a run, in one sentence; empty where nothing was out of order."""
-    if run.ending.stop_reason == "model_error" and run.ending.error:
-        return brief(run.ending.error)
-    grave = [finding for finding in run.findings if finding.severity != "note"]
-    return sentence_of(grave[0], texts) if grave else ""
-
-
-def words_of(run: RunView, texts: Texts) -> str:
-    """What a run is found by, besides its row: the row has room for one cause alone."""
-    return "\n".join([*(sentence_of(each, texts) for each in run.findings), brief(run.ending.error or "")])
-
-
-def sentence_with_steps(finding: Finding, texts: Texts) -> str:
-    steps = ", ".join(step_name(label, texts) for label, _ in groups_of(finding.steps))
-    return f"{sentence_of(finding, texts)} ({steps})" if steps else sentence_of(finding, texts)
-
-
-def step_name(label: str, texts: Texts) -> str:
-    """What a step, or several in a row ("3–5"), are called."""
-    return texts.say("step" if label.isdecimal() else "step_range", number=label)
-
-
-def _value(name: str, value: object, texts: Texts) -> object:
-    if isinstance(value, float):
-        return _seconds(value, texts)
-    return value if name == "count" or not isinstance(value, int) else f"{value:,}"
-
-
 def _environment(texts: Texts) -> Environment:
     own = Environment(
         loader=FileSystemLoader(FOLDER),
@@ -86,18 +50,19 @@ def _environment(texts: Texts) -> Environment:
     own.globals |= {"texts": texts, "say": texts.say}
     own.filters |= {
         "brief": brief,
-        "sentence": lambda finding: sentence_of(finding, texts),
-        "why": lambda reason: texts.say(f"why_{reason}" if texts.knows(f"why_{reason}") else "why_unknown"),
+        "sentence": lambda finding: wording.sentence_of(finding, texts),
+        "why": lambda run: wording.why_of(run, texts),
         "tone": lambda reason: _TONES.get(reason, "warn"),
-        "cause": lambda run: cause_of(run, texts),
-        "words": lambda run: words_of(run, texts),
-        "step_name": lambda label: step_name(label, texts),
-        "whole": lambda count: "?" if count is None else f"{count:,}",
-        "short": _short,
-        "dollars": lambda cost: "—" if cost is None else f"${cost:,.4f}",
-        "seconds": lambda value: _seconds(value, texts),
-        "moment": _moment,
-        "file_name": lambda path: Path(path).name,
+        "remark": lambda run: wording.remark_of(run, texts),
+        "words": lambda run: wording.words_of(run, texts),
+        "step_name": lambda label: wording.step_name(label, texts),
+        "tokens": lambda count: texts.say("tokens_unit", count="?" if count is None else count),
+        "whole": formats.whole,
+        "short": formats.short,
+        "dollars": formats.dollars,
+        "seconds": lambda value: formats.seconds(value, texts),
+        "moment": formats.moment,
+        "path_end": formats.path_end,
         "groups": groups_of,
         "strip": charts.strip,
         "histogram": charts.histogram,
@@ -131,21 +96,3 @@ def _policy(style: str, script: str) -> str:
 def _hash(text: str) -> str:
     """As Content-Security-Policy names an inline block (CSP Level 3, section 2.3.1)."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
-
-
-def _seconds(value: float, texts: Texts) -> str:
-    if value < 0.9995:
-        return texts.say("ms", value=f"{value * 1000:.0f}")
-    return texts.say("s", value=f"{value:.1f}" if value < 99.95 else f"{value:,.0f}")
-
-
-def _short(count: int) -> str:
-    return f"{count / 1000:g}k" if count >= 10_000 else f"{count:,}"
-
-
-def _moment(started: str) -> str:
-    """A recorded time to the second, with its zone; one that cannot be read stands as it is."""
-    try:
-        return f"{datetime.fromisoformat(started):%Y-%m-%d %H:%M:%S %Z}"
-    except ValueError:
-        return started or "—"

@@ -29,7 +29,7 @@ class Texts:
         marks = set(_MARK.findall(text))
         if marks != set(values):
             raise KeyError(f"text {name!r} ({self.language}) takes {sorted(marks)}, not {sorted(values)}")
-        return _MARK.sub(lambda mark: str(values[mark[1]]), text)
+        return _MARK.sub(lambda mark: _written(values[mark[1]]), text)
 
     def knows(self, name: str) -> bool:
         return name in self._sentences
@@ -37,6 +37,10 @@ class Texts:
     def reason(self, stop_reason: str) -> str:
         """A stop reason in a word or two; one that is not known here as it stands."""
         return self._sentences.get(f"reason_{stop_reason}", stop_reason)
+
+
+def _written(value: object) -> str:
+    return f"{value:,}" if type(value) is int else str(value)
 
 
 @lru_cache

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agent.errors import SettingsError
-from agent.limits import Price
 from agent.observing import clean_output
 from agent.recorded import RecordedRun, check_start
 from agent.records import Record
 from agent.results import call_key
 from prompts import render, speaker
+from scripts.reporting.amounts import amount_in, count_in, price_in, record_in, told
+from scripts.reporting.caps import cap_of
 from scripts.reporting.exchanges import Exchanges, Pool
 from scripts.reporting.findings import findings_of
 from scripts.reporting.views import Call, CallState, Ending, Exchange, RunView, StepState, StepView, sum_known
@@ -35,7 +36,8 @@ def _view_of(run: RecordedRun, number: int, file: str, pool: Pool) -> RunView:
     started, ended = run.started, run.ended
     steps = tuple(_Steps(run, pool).all())
     replied = [each for step in steps for each in step.exchanges if each.reply is not None]
-    usage = ended["usage"] if ended else {}
+    usage = record_in(ended.get("usage")) if ended else {}
+    ending = _ending(ended)
     costs = [each.cost_usd for each in replied]
     known_costs = [cost for cost in costs if cost is not None]
     view = RunView(
@@ -50,11 +52,13 @@ def _view_of(run: RecordedRun, number: int, file: str, pool: Pool) -> RunView:
         limits=tuple(started["limits"].items()),
         versions=tuple((name, str(started[name])) for name in _VERSIONS if name in started),
         steps=steps,
-        ending=_ending(ended),
-        requests=usage.get("requests", len(replied)),
-        tokens=usage["total_tokens"] if ended else sum_known([each.tokens for each in replied]),
-        cost_usd=usage.get("cost_usd", sum(known_costs) if known_costs else None),
-        duration_s=float(ended["duration_s"] if ended else run.records[-1]["t"]),
+        ending=ending,
+        requests=told(usage, "requests", count_in, len(replied)) or 0,
+        tokens=told(usage, "total_tokens", count_in, sum_known([each.tokens for each in replied])),
+        cost_usd=told(usage, "cost_usd", amount_in, sum(known_costs) if known_costs else None),
+        duration_s=told(ended or {}, "duration_s", amount_in, amount_in(run.records[-1]["t"])),
+        tools=len(started["tools"]) if isinstance(started.get("tools"), list) else 0,
+        cap=cap_of(started, ending.stop_reason, steps),
     )
     return findings_of(view)
 
@@ -72,9 +76,8 @@ class _Steps:
     def __init__(self, run: RecordedRun, pool: Pool) -> None:
         self._run = run
         self._language = run.started["language"]
-        price = run.started["price"]
         say = speaker(self._language)
-        self._exchanges = Exchanges(pool, say, Price(**price) if price else None)
+        self._exchanges = Exchanges(pool, say, price_in(run.started.get("price")))
         self._begun: list[Record] = []
         self._ended: list[Record] = []
         self._previous: frozenset[str] = frozenset()
@@ -87,7 +90,7 @@ class _Steps:
             self._exchanges.add(record)
             match record["event"]:
                 case "step_started":
-                    self._number = record["number"]
+                    self._number += 1
                 case "last_request":
                     self._number += 1
                     self._is_last_request = True
@@ -107,16 +110,16 @@ class _Steps:
         before = sorted({number for key in keys for number in self._made.get(key, ())})
         for key in keys:
             self._made.setdefault(key, []).append(self._number)
-        seconds = [float(each["duration_s"]) for each in self._ended]
+        seconds = [amount_in(each.get("duration_s")) or 0.0 for each in self._ended]
         correction = record["error"] if record else None
         step = StepView(
             number=self._number,
-            state=self._state(record, calls),
+            state=self._state(record, calls) if record else self._state_without_end(exchanges),
             thought=record["thought"] if record else "",
             calls=calls,
             correction=correction,
             exchanges=tuple(exchanges),
-            model_s=sum(each.seconds_s for each in exchanges),
+            model_s=sum(each.seconds_s or 0.0 for each in exchanges),
             tools_s=max(seconds, default=0.0),  # they run side by side
             seen_before=tuple(before),
             is_last_request=self._is_last_request and record is None,
@@ -125,12 +128,15 @@ class _Steps:
         self._previous = keys or self._previous  # a bad reply between two calls does not part them
         return step
 
-    def _state(self, record: Record | None, calls: Sequence[Call]) -> StepState:
+    def _state_without_end(self, exchanges: Sequence[Exchange]) -> StepState:
         ended = self._run.ended
-        if record is None and self._is_last_request and ended is not None:
+        if exchanges and exchanges[-1].failure is not None:
+            return "no_reply"
+        if self._is_last_request and ended is not None:
             return "answer" if ended["answer"] else "bad_reply"
-        if record is None:
-            return "no_end"
+        return "no_end"
+
+    def _state(self, record: Record, calls: Sequence[Call]) -> StepState:
         if record["error"] is not None:
             return "bad_reply"
         if not calls:
@@ -156,8 +162,8 @@ class _Steps:
                 given=_given(action["input"]),
                 state=self._call_state(action, seen, key, ended),
                 observation=seen["text"],
-                duration_s=ended.get("duration_s"),
-                timeout_s=begun.get("timeout_s"),
+                duration_s=amount_in(ended.get("duration_s")),
+                timeout_s=amount_in(begun.get("timeout_s")),
                 error=ended.get("error"),
                 just_switched_off=self._has_just_gone_off(tool, seen),
                 is_empty=_is_empty(ended),
@@ -172,8 +178,8 @@ class _Steps:
                 given=_given(begun["input"]),
                 state=_STATES.get(ended["event"], "ok") if ended else "no_end",
                 observation=ended.get("text", ended.get("error")),
-                duration_s=ended.get("duration_s"),
-                timeout_s=begun["timeout_s"],
+                duration_s=amount_in(ended.get("duration_s")),
+                timeout_s=amount_in(begun.get("timeout_s")),
                 error=ended.get("error"),
                 is_empty=_is_empty(ended),
             )
@@ -188,7 +194,7 @@ class _Steps:
         return "repeated" if key in self._previous else "not_run"
 
     def _has_just_gone_off(self, tool: str, seen: Record) -> bool:
-        failures = self._run.started["limits"]["max_tool_failures"]
+        failures = self._run.started["limits"].get("max_tool_failures")
         note = render("tool_switched_off", self._language, tool=tool, failures=failures)
         return bool(seen["text"].endswith(note))
 

@@ -1,6 +1,7 @@
 """What the page shows, as plain data: runs, their steps, calls and requests. Seconds end in ``_s``.
 
-Token counts and dollars are None where a server told none, or where there is no price.
+Token counts and dollars are None where a server told none, or where there is no price; these and seconds are
+None too where a trace that somebody changed holds what cannot be.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 CallState = Literal["ok", "failed", "timed_out", "repeated", "switched_off", "refused", "not_run", "no_end"]
-StepState = Literal["ok", "answer", "failed", "repeated", "bad_reply", "no_end"]
+StepState = Literal["ok", "answer", "failed", "repeated", "bad_reply", "no_reply", "no_end"]
 Severity = Literal["bad", "warn", "note"]
 
 
@@ -46,7 +47,7 @@ class Exchange:
     prompt_tokens: int | None
     completion_tokens: int | None
     cost_usd: float | None
-    seconds_s: float
+    seconds_s: float | None
 
     @property
     def tokens(self) -> int | None:
@@ -79,7 +80,8 @@ class Call:
 class StepView:
     """One step; the last request for an answer is one with ``is_last_request``, and has no number of its own.
 
-    ``correction`` is what the model was told after a bad reply. ``seen_before`` are the numbers of the
+    A step is ``no_reply`` where its request failed. ``correction`` is what the model was told after a bad
+    reply. ``seen_before`` are the numbers of the
     earlier steps that made a call of this one.
     """
 
@@ -131,8 +133,23 @@ class Ending:
 
 
 @dataclass(frozen=True)
+class Cap:
+    """What a run ended at: a name of ``Limits`` (or ``reply_tokens``) and its number, None where not told.
+
+    ``of_all_runs`` is a cap of the agent's budget.
+    """
+
+    name: str
+    value: float | None
+    of_all_runs: bool = False
+
+
+@dataclass(frozen=True)
 class RunView:
-    """One run. ``started`` is an ISO time of the trace, ``question`` and all else as recorded."""
+    """One run. ``started`` is an ISO time of the trace, ``question`` and all else as recorded.
+
+    ``tools`` is how many the model could call. ``cap`` is the one that the run ended at, if any.
+    """
 
     number: int
     file: str
@@ -149,7 +166,9 @@ class RunView:
     requests: int
     tokens: int | None
     cost_usd: float | None
-    duration_s: float
+    duration_s: float | None
+    tools: int = 0
+    cap: Cap | None = None
     findings: tuple[Finding, ...] = ()
 
     @property
