@@ -11,6 +11,7 @@ HEADINGS = [
     "contender", "solved", "95 %", "prompt", "completion", "per solved", "requests", "tool calls",
     "tool errors", "retries", "wasted", "model s", "tool s", "loop s", "median s", "raised",
 ]  # fmt: skip
+SUMMARY = ["contender", "solved", "95 %", "per solved", "requests", "tool calls", "wasted", "median s", "raised"]
 
 
 def cells(contenders: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
@@ -30,6 +31,13 @@ def _line(own: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"{own[name]:,.1f}" for name in ("model_s", "tool_s", "loop_s"))
     yield f"{own['median_s']:.2f}"
     yield str(own["raised"])
+
+
+def summary_cells(contenders: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
+    """The columns that decide, for a page that has room for no more."""
+    table = cells(contenders)
+    chosen = [HEADINGS.index(heading) for heading in SUMMARY]
+    return [[line[column] for column in chosen] for line in table]
 
 
 def kind_cells(contenders: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
