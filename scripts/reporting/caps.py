@@ -9,7 +9,7 @@ from agent.records import Record
 from scripts.reporting.amounts import amount_in, record_in
 from scripts.reporting.views import Cap, StepView
 
-_NAMES: Mapping[str, str] = {
+NAMES: Mapping[str, str] = {
     "max_iterations": "max_iterations",
     "repeated_action": "max_repeats",
     "parse_errors": "max_parse_errors",
@@ -23,7 +23,7 @@ CUT_REPLIES = 2  # in a row, at which agent.bad_replies ends a run whatever its 
 
 def cap_of(started: Record, stop_reason: str, steps: Sequence[StepView]) -> Cap | None:
     """The cap behind a stop reason; None for a run that ended at none. What the trace says decides."""
-    name = _NAMES.get(stop_reason)
+    name = NAMES.get(stop_reason)
     if name is None:
         return None
     if name == "max_parse_errors" and _were_cut(steps):
@@ -43,12 +43,9 @@ def _budget(started: Record, name: str) -> tuple[float | None, float]:
         return None, 0.0
     cap = amount_in(record_in(started.get("budget")).get(name))
     spent = started.get("spent")
-    before = (
-        spent[_OF_ALL_RUNS.index(name)]
-        if isinstance(spent, list) and len(spent) == len(_OF_ALL_RUNS)
-        else 0.0
-    )
-    return cap, (cap or 0.0) - (amount_in(before) or 0.0)
+    is_whole = isinstance(spent, list) and len(spent) == len(_OF_ALL_RUNS)
+    used = dict(zip(_OF_ALL_RUNS, spent, strict=True)) if is_whole and spent else {}
+    return cap, (cap or 0.0) - (amount_in(used.get(name)) or 0.0)
 
 
 def _were_cut(steps: Sequence[StepView]) -> bool:

@@ -12,7 +12,7 @@ from scripts.reporting.views import Cap, Finding, RunView
 _TELL_NOTHING = ("no_answer_came", "nothing_was_done")  # findings beside which the cap says more
 _UNITS: Mapping[str, Callable[[float, Texts], str]] = {
     "max_seconds": seconds,
-    "max_cost_usd": lambda value, _: f"${value:g}",
+    "max_cost_usd": lambda value, _: "$" + f"{value:,.9f}".rstrip("0").rstrip("."),
 }
 
 

@@ -18,8 +18,15 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from scripts import chromium
 from tests.command import LONGEST_S
-from tests.scripts.report_traces import HOSTILE, page, record_all
+from tests.scripts.report_traces import HOSTILE, page, record, record_all
 
+# Cells of the table that end to the right of the window, or of what it shows of the table.
+BEYOND = """
+  const table = document.querySelector(".wide");
+  const end = Math.min(arguments[0], table ? table.getBoundingClientRect().right : Infinity);
+  return [...document.querySelectorAll("#runs td, #runs th")]
+    .filter((cell) => cell.getBoundingClientRect().right > end + 1).map((cell) => cell.textContent);
+"""
 SCREENSHOT_BYTES = 5_000  # an empty page of this size takes less
 
 
@@ -37,8 +44,8 @@ class Window:
     def all(self, selector: str) -> list[WebElement]:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
-    def run(self, script: str) -> Any:
-        return self.driver.execute_script(script)
+    def run(self, script: str, *values: object) -> Any:
+        return self.driver.execute_script(script, *values)
 
     def column(self, number: int) -> list[str]:
         """What the visible rows show in a column."""
@@ -67,6 +74,7 @@ def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Window]:
         pytest.skip("there is no Chromium with its driver; with CI=true scripts/test.py fails for want of it")
     folder = tmp_path_factory.mktemp("report")
     traces = record_all(folder)
+    record(traces / f"{'z-long-name-' * 6}.jsonl", question="Does a long name fit?" + "-so-it-does" * 20)
     many, one = folder / "many.html", folder / "one.html"
     many.write_text(page(traces), encoding="utf-8")
     one.write_text(page(traces / "d.jsonl", language="zh"), encoding="utf-8")
@@ -92,16 +100,21 @@ def many(window: Window) -> Window:
 
 
 def test_the_table_is_filtered_by_words_and_by_stop_reason(many: Window) -> None:
-    assert many.find("#shown").text == "8 of 8 shown"
+    assert many.find("#shown").text == "9 of 9 shown"
 
     many.find("#filter").send_keys("weather[lima]")
-    assert (many.column(3), many.find("#shown").text) == (["repeated call"], "1 of 8 shown")
+    assert (many.column(3), many.find("#shown").text) == (["repeated call"], "1 of 9 shown")
     many.find("#filter").send_keys(" no such word")
     assert many.find("#nothing").is_displayed()
 
     many.find("#filter").clear()
     many.find("#filter").send_keys("did not finish")  # the second of the findings, which no row shows
-    assert many.find("#shown").text == "1 of 8 shown"
+    assert many.find("#shown").text == "1 of 9 shown"
+
+    many.find("#filter").clear()
+    many.find("#filter").send_keys("without calling a tool")
+    assert many.column(3) == ["answered"]
+    assert "without calling a tool" in many.column(2)[0]
 
     many.find("#filter").clear()
     many.find("#reason option[value=max_iterations]").click()
@@ -183,7 +196,7 @@ def test_what_was_written_stays_text_and_nothing_is_run_or_loaded(window: Window
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1200, 420])
+@pytest.mark.parametrize("width", [1200, 400])
 def test_it_fits_the_window(window: Window, tmp_path: Path, scheme: str, width: int) -> None:
     metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     window.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
@@ -191,4 +204,5 @@ def test_it_fits_the_window(window: Window, tmp_path: Path, scheme: str, width: 
     for address in (window.many, window.one):
         window.driver.get(address)
         assert window.run("return document.documentElement.scrollWidth") <= width
+        assert window.run(BEYOND, width) == []
         assert len(window.driver.get_screenshot_as_png()) > SCREENSHOT_BYTES

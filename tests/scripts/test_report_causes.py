@@ -8,9 +8,9 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from agent import Limits
-from scripts.reporting.page import cause_of, sentence_of
 from scripts.reporting.texts import texts_in
 from scripts.reporting.views import RunView
+from scripts.reporting.wording import cause_of, sentence_of
 from tests.protocols import calling
 from tests.scripted import DONE, actions, failing, probe
 from tests.scripts.report_traces import found, view
@@ -61,7 +61,8 @@ def test_a_tool_that_was_switched_off_is_quoted(path: Path) -> None:
     run = view(path, *actions("a", "b", "c", "d", tool="Weather"), DONE, tools=[broken])
 
     assert cause(run) == (
-        "Weather had failed too often and was switched off. It had said last: ConnectionError: no route"
+        "Weather failed in 3 steps (max_tool_failures) and was switched off; --max-tool-failures allows more."
+        " It had said last: ConnectionError: no route"
     )
 
 

@@ -107,9 +107,6 @@ def test_a_trace_without_its_last_line_end_is_whole(here: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("old", "new", "named"),
     [
-        (r'"total_tokens": \d+', '"total_tokens": "many"', "tokens is 'many'"),
-        (r'"duration_s": [\d.]+', '"duration_s": {"$shown": "nan"}', "duration_s is nan"),
-        (r'"cost_usd": null', '"cost_usd": [1]', "cost_usd is [1]"),
         (r'"answer": "done"', '"answer": {"no": "text"}', "answer is {'no': 'text'}"),
         (r'"thought": "[^"]*"', '"thought": 3', "thought is 3"),
         (r'"model": "[^"]*"', '"model": null', "model is None"),
@@ -175,11 +172,11 @@ def test_no_name_is_one_sentence(here: Path, capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().err == "report: -o needs the name of a file, or - for stdout\n"
 
 
-def run_to(stdout: IO[bytes] | int, folder: Path, output: str) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, str(ROOT / "scripts" / "report.py"), "good.jsonl", "-o", output]
-    return subprocess.run(
-        command, cwd=folder, stdout=stdout, stderr=subprocess.PIPE, timeout=LONGEST_S, check=False
-    )
+def run_to(
+    stdout: IO[bytes] | int, folder: Path, output: str, *more: str, stderr: int = subprocess.PIPE
+) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, str(ROOT / "scripts" / "report.py"), "good.jsonl", *more, "-o", output]
+    return subprocess.run(command, cwd=folder, stdout=stdout, stderr=stderr, timeout=LONGEST_S, check=False)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
@@ -189,6 +186,32 @@ def test_a_stdout_that_fails_is_one_sentence_without_a_way_out_that_is_none(here
 
     assert done.returncode == 2
     assert done.stderr.decode() == "report: stdout cannot be written (No space left on device)\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows tells a closed pipe by another error")
+def test_a_reader_that_has_enough_is_no_mistake(here: Path) -> None:
+    record(here / "failed.jsonl", RuntimeError("dead"))
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = run_to(writing, here, "-", "failed.jsonl")
+    finally:
+        os.close(writing)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows tells a closed pipe by another error")
+def test_a_stderr_that_nobody_reads_costs_no_report(here: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = run_to(subprocess.DEVNULL, here, "page.html", stderr=writing)
+    finally:
+        os.close(writing)
+
+    assert done.returncode == 0
+    assert "<html" in (here / "page.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="Windows has no name for stdout")

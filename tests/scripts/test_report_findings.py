@@ -11,10 +11,10 @@ import pytest
 from agent import Agent, Limits
 from agent.testing import ScriptedModel
 from scripts.reporting.findings import findings_of
-from scripts.reporting.page import cause_of, sentence_of
 from scripts.reporting.reading import read_all
 from scripts.reporting.texts import texts_in
 from scripts.reporting.views import Ending, RunView
+from scripts.reporting.wording import cause_of, sentence_of
 from tests.scripted import DONE, actions, cut, failing, probe
 from tests.scripts.report_traces import cut_after, found, hanging, record, view
 from tools import default_tools
@@ -74,7 +74,7 @@ def test_a_tool_that_hangs_is_named_with_its_deadline(path: Path) -> None:
     with hanging() as weather:
         run = view(path, *actions("a", tool="Weather"), DONE, tools=[weather])
 
-    assert "Weather did not finish within its 50 ms." in sentences(run)
+    assert "Weather did not finish within its 50 ms: --tool-timeout-s, or timeout_s" in sentences(run)
 
 
 def test_a_failure_that_was_got_over_weighs_less(path: Path) -> None:
@@ -132,7 +132,7 @@ def test_steps_that_all_went_well_and_led_nowhere_are_counted(path: Path) -> Non
     run = view(path, *actions(*"abc", tool="Probe"), tools=[probe()], limits=limits)
 
     assert found(run) == {"no_answer_came": (1, 2, 3)}
-    assert cause_of(run, texts_in("en")) == sentences(run)
+    assert sentences(run).startswith("No call failed and none was repeated: 3 different calls")
 
 
 def test_a_run_that_did_nothing_says_so(path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from agent.results import StopReason
 from prompts import LANGUAGES
-from scripts.reporting import findings, timeline
+from scripts.reporting import caps, findings, timeline
 from scripts.reporting.texts import FOLDER, Texts, groups_of, texts_in
 from tests.scripted import DONE, actions, failing
 from tests.scripts.report_traces import HOSTILE, page, record, record_all
@@ -162,7 +162,7 @@ def test_every_stop_reason_has_its_words(language: str) -> None:
 
     for reason in (*(each.value for each in StopReason), timeline.UNFINISHED):
         assert texts.knows(f"reason_{reason}")
-        assert texts.knows(f"why_{reason}")
+        assert texts.knows(f"why_{reason}") or reason in caps.NAMES
 
 
 def test_a_stop_reason_of_a_later_version_is_shown_as_it_stands(tmp_path: Path) -> None:
