@@ -45,11 +45,18 @@ def _read(language: Language, file: str) -> str:
 
 def render(name: str, language: Language, /, **values: object) -> str:
     """Return a prompt with its marks filled. Raises KeyError when the values do not match the marks."""
-    text = load(name, language)
-    marks = set(_MARK.findall(text))
-    if marks != set(values):
-        raise KeyError(f"prompt {name!r} ({language}) takes {sorted(marks)}, not {sorted(values)}")
-    return _MARK.sub(lambda match: str(values[match[1]]), text)
+    parts = list(_parts(name, language))
+    marks = parts[1::2]
+    if set(marks) != set(values):
+        raise KeyError(f"prompt {name!r} ({language}) takes {sorted({*marks})}, not {sorted(values)}")
+    parts[1::2] = [str(values[mark]) for mark in marks]
+    return "".join(parts)
+
+
+@functools.cache
+def _parts(name: str, language: Language) -> tuple[str, ...]:
+    """A prompt, cut at its marks: text and the name of a mark in turn, with text at both ends."""
+    return tuple(_MARK.split(load(name, language)))
 
 
 def speaker(language: Language) -> Say:
