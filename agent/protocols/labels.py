@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Kind = Literal["prose", "thought", "action", "input", "final", "finish", "observation", "question"]
 
@@ -69,8 +68,7 @@ _STOP_WORD = "Observation"
 _SHORTEST_CUT = 4
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """A label and what follows it: the label starts at ``start``, its text spans ``body`` to ``end``.
 
     ``dress`` is emphasis that the label opened and did not close: ``**`` in ``**Final Answer: 4**``.
@@ -144,7 +142,7 @@ def _is_text_of(answer: Piece, label: Piece, fence: tuple[int, int] | None) -> b
 
 
 def _ended(piece: Piece, end: int) -> Piece:
-    return replace(piece, end=max(end, piece.body))
+    return piece._replace(end=max(end, piece.body))
 
 
 def _label(token: re.Match[str]) -> Piece | None:

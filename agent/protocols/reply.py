@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from agent.protocols.arguments import closes_for_sure, closing
 from agent.protocols.calls import decide, is_answer, json_call, resolve, says_nothing, unknown
@@ -45,8 +46,7 @@ _TAG_END = "</tool_call>"
 _QUOTED = 60
 
 
-@dataclass(frozen=True)
-class _Verdict:
+class _Verdict(NamedTuple):
     """What was decided, by the text from ``start`` to ``end``.
 
     ``read_to`` is where more text could still have changed it, if that is not ``end``: nowhere behind a
@@ -119,7 +119,7 @@ def _action(shown: str, piece: Piece, following: Piece | None, tools: Sequence[T
     """`Name[arg]`, `Name(arg)`, a JSON call, or a name whose argument follows under its own label."""
     start = piece.end - len(shown[piece.body : piece.end].lstrip())
     as_json = (
-        _json_call(shown, replace(piece, body=start), tools) if shown[start : start + 1] in "{`" else None
+        _json_call(shown, piece._replace(body=start), tools) if shown[start : start + 1] in "{`" else None
     )
     if as_json:
         return as_json
