@@ -56,7 +56,7 @@ class Reply:
     usage: Usage = field(default_factory=lambda: Usage(requests=1))
     message: BaseMessage | None = None
 
-    @property
+    @cached_property
     def raw(self) -> str:
         """All that the model wrote, its native tool calls included."""
         calls = [
@@ -74,6 +74,7 @@ class Client:
         self._llm = _without_own_retries(llm)
         self._timeout_s = timeout_s
         self._refused: set[str] = set()
+        self._bound: tuple[Sequence[dict[str, Any]], Mapping[str, Any]] = (), {}
 
     def ask(
         self,
@@ -153,7 +154,7 @@ class Client:
         options: dict[str, Any] = {}
         extra_body: dict[str, Any] = {}
         if request.tools:
-            options |= self._llm.bind_tools(request.tools).kwargs
+            options |= self._bind(request.tools)
         if request.stop and "stop" not in refused:
             options["stop"] = list(request.stop)
         if request.grammar and "grammar" not in refused:
@@ -165,6 +166,14 @@ class Client:
         if "max_tokens" in refused:  # newer services know the same cap by another name
             extra_body["max_completion_tokens"] = getattr(self._llm, "max_tokens", None)
         return {**options, "extra_body": extra_body} if extra_body else options
+
+    def _bind(self, tools: Sequence[dict[str, Any]]) -> Mapping[str, Any]:
+        """How this model is handed these tools. All requests of a run share them, so it is asked but once."""
+        bound_tools, options = self._bound
+        if tools is not bound_tools:
+            options = self._llm.bind_tools(tools).kwargs
+            self._bound = tools, options
+        return options
 
 
 def read_reply(message: BaseMessage | str, failed: int) -> Reply:

@@ -108,9 +108,9 @@ class Run:
 
     def _paid(self, request: Request, seconds_left: Callable[[], float]) -> Reply:
         """Send a request, and count what it used."""
-        with self.meter.paying(request.characters, seconds_left()):
+        with self.meter.paying(lambda: request.characters, seconds_left()):
             reply = self.ask(request, seconds_left)
-            self._used = self.meter.add(reply.usage, request.characters + len(reply.raw))
+            self._used = self.meter.add(reply.usage, lambda: request.characters + len(reply.raw))
         return reply
 
     def _at_limit(self, limit: LimitReached) -> RunResult:

@@ -74,15 +74,15 @@ class Meter:
             raise LimitReached(reason)
 
     @contextmanager
-    def paying(self, characters: int, timeout_s: float) -> Iterator[None]:
-        """Around a request of so many characters, and the ``add`` of its reply.
+    def paying(self, characters: Callable[[], int], timeout_s: float) -> Iterator[None]:
+        """Around a request, and the ``add`` of its reply. Its characters are counted only for a budget.
 
         Raises LimitReached where the agent's budget has no room for it within ``timeout_s`` seconds.
         """
         if self._budget is None:
             yield
             return
-        tokens = characters // CHARS_PER_TOKEN + self._reply_tokens
+        tokens = characters() // CHARS_PER_TOKEN + self._reply_tokens
         cost_usd = self._price.highest(tokens) if self._price else 0.0
         with self._budget.paying(tokens, cost_usd, timeout_s):
             yield
@@ -91,15 +91,15 @@ class Meter:
         """Count attempts of a request that never got a reply."""
         self.usage = replace(self.usage, retries=self.usage.retries + retries)
 
-    def add(self, used: Usage, characters: int) -> Usage:
-        """Count one reply. ``characters`` (sent and received) stand in for missing token counts.
+    def add(self, used: Usage, characters: Callable[[], int]) -> Usage:
+        """Count one reply. ``characters`` counts those sent and received, where token counts are missing.
 
         Returns ``used`` with its cost.
         """
         cost = self._price.cost(used) if self._price else None
         used = replace(used, cost_usd=cost)
         tokens = used.total_tokens
-        counted = characters // CHARS_PER_TOKEN if tokens is None else tokens
+        counted = characters() // CHARS_PER_TOKEN if tokens is None else tokens
         charged = 0.0 if self._price is None else self._price.highest(counted) if cost is None else cost
         self._tokens += counted
         self._cost_usd += charged

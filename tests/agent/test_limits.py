@@ -212,9 +212,9 @@ def test_a_model_that_does_not_answer_in_its_own_time_is_a_model_error(
 
 def test_a_meter_counts_missing_usage_as_a_quarter_of_the_characters() -> None:
     meter = Meter(Limits(max_total_tokens=100))
-    meter.add(Usage(1, None, None), characters=396)
+    meter.add(Usage(1, None, None), lambda: 396)
     meter.check()
-    meter.add(Usage(1, None, None), characters=4)
+    meter.add(Usage(1, None, None), lambda: 4)
 
     with pytest.raises(LimitReached):
         meter.check()
