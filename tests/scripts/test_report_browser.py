@@ -114,7 +114,6 @@ def test_the_table_is_filtered_by_words_and_by_stop_reason(many: Window) -> None
     many.find("#filter").clear()
     many.find("#filter").send_keys("without calling a tool")
     assert many.column(3) == ["answered"]
-    assert "without calling a tool" in many.column(2)[0]
 
     many.find("#filter").clear()
     many.find("#reason option[value=max_iterations]").click()
