@@ -13,25 +13,27 @@ from scripts.benching.timing import Spread
 class Line:
     """One line: what was done, and the spread of each contender's seconds.
 
-    ``counts`` are what the figures rest on: requests, messages, most connections at once.
+    ``counts`` are what the figures rest on: requests, messages, most connections at once. ``failures`` says
+    of each run that failed whose it was and why; the figures are those of the others.
     """
 
     what: str
     spreads: Mapping[str, Spread]
     counts: Mapping[str, int]
+    failures: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A ratio of two medians, and how high it may be."""
+    """A ratio of two medians, and how high it may be; None where one of them could not be measured."""
 
     what: str
-    value: float
+    value: float | None
     at_most: float
 
     @property
     def ok(self) -> bool:
-        return self.value <= self.at_most
+        return self.value is not None and self.value <= self.at_most
 
 
 @dataclass(frozen=True)
@@ -58,12 +60,14 @@ def table(measured: Measured) -> Iterator[str]:
     for line in measured.lines:
         counted = ", ".join(f"{count:,} {name}" for name, count in line.counts.items())
         yield f"  {line.what}{f' ({counted})' if counted else ''}"
-        width = max(map(len, line.spreads))
+        width = max(map(len, line.spreads), default=0)
         for name, each in line.spreads.items():
             quartiles = f"[{each.low * 1e3:.2f} .. {each.high * 1e3:.2f}]"
             yield f"    {name:<{width}} {each.median * 1e3:>10.2f} ms  {quartiles:<22} {each.runs} runs"
+        yield from (f"    failed: {failure}" for failure in line.failures)
     yield from map(goal_line, measured.goals)
 
 
 def goal_line(goal: Goal) -> str:
-    return f"  {'ok' if goal.ok else 'MISSED':<7} {goal.what}: {goal.value:.2f}, at most {goal.at_most:g}"
+    value = "not measured" if goal.value is None else f"{goal.value:.2f}"
+    return f"  {'ok' if goal.ok else 'MISSED':<7} {goal.what}: {value}, at most {goal.at_most:g}"

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from agent.observing import describe
+
 Clock = Callable[[], float]
 
 
@@ -45,19 +47,40 @@ def timed(
     return run
 
 
-def alternate(contenders: Sequence[Contender], repeats: int, warm_up: int = 1) -> dict[str, Spread]:
+def alternate(
+    contenders: Sequence[Contender], repeats: int, warm_up: int = 1, failures: list[str] | None = None
+) -> dict[str, Spread]:
     """Let the contenders take turns, so that a machine's moods fall on all of them alike.
 
     Every other round is in the opposite order: what one leaves behind for the next is not always the same
-    one's burden. The ``warm_up`` rounds before do not count.
+    one's burden. The ``warm_up`` rounds before do not count. What a run raises is raised, unless there are
+    ``failures`` to put it into: then that run does not count, and a contender without any has no spread.
     """
     seconds: dict[str, list[float]] = {contender.name: [] for contender in contenders}
     for number in range(warm_up + repeats):
         for contender in contenders if number % 2 == 0 else reversed(contenders):
-            took = contender.run() / contender.per
-            if number >= warm_up:
+            took = _seconds(contender, failures)
+            if took is not None and number >= warm_up:
                 seconds[contender.name].append(took)
-    return {name: spread(each) for name, each in seconds.items()}
+    return {name: spread(each) for name, each in seconds.items() if each}
+
+
+def _seconds(contender: Contender, failures: list[str] | None) -> float | None:
+    """Seconds of one part of its work; None where it failed, and ``failures`` says why."""
+    try:
+        return contender.run() / contender.per
+    except Exception as error:
+        if failures is None:
+            raise
+        failures.append(f"{contender.name}: {' <- '.join(map(describe, _with_causes(error)))}")
+        return None
+
+
+def _with_causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what led to it: a client's own says no more than that the connection failed."""
+    while error is not None:
+        yield error
+        error = error.__cause__
 
 
 def spread(seconds: Sequence[float]) -> Spread:

@@ -43,6 +43,38 @@ def test_contenders_take_turns_and_every_other_round_is_in_the_opposite_order() 
     assert spreads == {"a": Spread(1.0, 1.0, 1.0, 3), "b": Spread(2.0, 2.0, 2.0, 3)}, "the first counts too"
 
 
+def test_a_run_that_fails_does_not_count_where_failures_are_noted() -> None:
+    outcomes = iter([1.0, ValueError("the port"), 3.0])
+
+    def run() -> float:
+        outcome = next(outcomes)
+        if isinstance(outcome, ValueError):
+            raise ConnectionError("no connection") from outcome
+        return outcome
+
+    failures: list[str] = []
+    spreads = alternate([Contender("a", run)], repeats=2, failures=failures)
+    assert spreads == {"a": Spread(3.0, 3.0, 3.0, 1)}, "the first was to warm up, the second failed"
+    assert failures == ["a: ConnectionError: no connection <- ValueError: the port"]
+
+
+def test_a_run_that_fails_is_raised_where_nobody_notes_failures() -> None:
+    def run() -> float:
+        raise ConnectionError("no connection")
+
+    with pytest.raises(ConnectionError):
+        alternate([Contender("a", run)], repeats=1)
+
+
+def test_a_table_tells_of_runs_that_failed_and_of_a_goal_that_could_not_be_measured() -> None:
+    line = Line("512 at once", {}, {}, ["bare, text: ConnectionError"])
+    shown = list(table(Measured("crowd", "time", [line], [Goal("text", None, 1.2)])))
+    assert shown[-2:] == [
+        "    failed: bare, text: ConnectionError",
+        "  MISSED  text: not measured, at most 1.2",
+    ]
+
+
 def test_a_spread_is_median_and_quartiles() -> None:
     assert spread([5.0, 1.0, 2.0, 4.0, 3.0]) == Spread(2.0, 3.0, 4.0, 5)
     assert spread([7.0]) == Spread(7.0, 7.0, 7.0, 1)

@@ -105,6 +105,22 @@ def test_as_many_requests_as_runs_are_at_the_service_at_once() -> None:
     assert value == ratio(six.spreads["ours, text"], six.spreads["bare, text"])
 
 
+def test_a_round_of_a_crowd_in_which_a_connection_fails_costs_no_other_round(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rounds = iter(range(100))
+
+    def at_once(*_: object) -> float:
+        if next(rounds) == 5:  # the second of the round that counts: four contenders have warmed up
+            raise ConnectionError("reset")
+        return 1.0
+
+    monkeypatch.setattr(crowd, "at_once", at_once)
+    measured = crowd.measure(crowd.Plan(repeats=1, sizes=(1,)))
+    assert measured.lines[0].failures == ["ours, tools: ConnectionError: reset"]
+    assert [goal.value for goal in measured.goals] == [1.0, None]
+
+
 def test_what_one_thread_raises_is_raised() -> None:
     def fail(number: int) -> None:
         if number == 2:
