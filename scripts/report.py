@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import os
 import sys
 import tempfile
@@ -100,8 +101,7 @@ def write(output: str, page: str) -> None:
     """
     data = page.encode("utf-8", errors="replace")  # half of a character pair cannot be written
     if is_stdout(output):
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        write_to_stdout(data)
         return
     if os.path.exists(output) and not os.path.isfile(output):
         Path(output).write_bytes(data)
@@ -116,6 +116,16 @@ def write(output: str, page: str) -> None:
             part.close()
             os.unlink(part.name)
             raise
+
+
+def write_to_stdout(data: bytes) -> None:
+    """All of it: with ``python -u`` one write may take a part alone, and tell no error. Raises OSError."""
+    while data:
+        taken = sys.stdout.buffer.write(data)
+        if taken is None:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        data = data[taken:]
+    sys.stdout.buffer.flush()
 
 
 def explain(reading: Reading, output: str, texts: Texts) -> None:

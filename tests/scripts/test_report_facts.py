@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from langchain_core.messages import AIMessage
+from markupsafe import escape
 
 from agent import Limits
 from scripts import report
@@ -70,7 +71,7 @@ def test_a_request_that_failed_says_so_in_its_step_with_the_reason(
     html = page(path, language=language)
 
     assert [step.state for step in run.steps] == ["no_reply"]
-    assert f'<p class="mark">{words}</p><div class="observation text bad">the model service' in html
+    assert f'<p class="mark">{words}</p><div class="observation text bad">{escape(run.ending.error)}' in html
     assert texts_in(language).say("state_no_end") not in html
 
 

@@ -202,6 +202,23 @@ def test_a_reader_that_has_enough_is_no_mistake(here: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows tells a closed pipe by another error")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_leaves_in_the_midst_of_the_page_is_no_mistake(here: Path, unbuffered: str) -> None:
+    record(here / "long.jsonl", RuntimeError("dead"), question="What is it? " * 30_000)
+    command = [sys.executable, str(ROOT / "scripts" / "report.py"), "long.jsonl", "-o", "-"]
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=here, env=env, stdout=pipe, stderr=pipe) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.read(9) == b"<!doctype"
+        running.stdout.close()
+        told = running.stderr.read()
+
+    assert (running.returncode, told) == (0, b"")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows tells a closed pipe by another error")
 def test_a_stderr_that_nobody_reads_costs_no_report(here: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
