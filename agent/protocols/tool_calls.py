@@ -22,7 +22,7 @@ from agent.protocols.defusing import defused, defused_messages
 from agent.protocols.examples import worked_calls
 from agent.protocols.grammar import call_grammar_for, grammar_for
 from agent.protocols.native_calls import read_message
-from agent.registry import ToolRegistry
+from agent.registry import schema_of
 from agent.results import Observation
 from prompts import Language, speaker
 
@@ -54,7 +54,7 @@ class ToolCallsProtocol:
         self._scratchpad = CallScratchpad(self._say)
         self._grammar = (call_grammar_for(specs) if specs else grammar_for(())) if grammar else ""
         self._last_grammar = grammar_for((), thought=False) if grammar else ""
-        schemas = ToolRegistry(tools).schemas()
+        schemas = [schema_of(tool) for tool in tools]  # the agent has checked them
         self._schemas = [] if grammar else schemas
         system = SystemMessage(content=self._system_text(schemas, instructions, in_words=grammar))
         self._start = (system, *(worked_calls(specs, language, in_words=grammar) if examples else ()))
