@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
@@ -18,11 +17,11 @@ from agent.records import NotJson, Record, setup_from
 from agent.redaction import shown
 from agent.setup import Setup
 from agent.trace import RAW, SHOWN, TEXT, VERSION
+from agent.trace_lines import lines_of, may_be_cut_off, run_named_in
+from agent.trace_troubles import NO_RUN, Later, Troubles
 from prompts import LANGUAGES
 
 T = TypeVar("T")
-
-_BEGIN = '{"run": "'  # of every line
 
 
 @dataclass
@@ -35,6 +34,7 @@ class RecordedRun:
     records: list[Record] = field(default_factory=list)
     _texts: dict[int, str] = field(default_factory=dict, repr=False)
     _sent: list[Any] = field(default_factory=list, repr=False)
+    _has_begun: bool = field(default=False, repr=False)
 
     @property
     def started(self) -> Record:
@@ -49,13 +49,16 @@ class RecordedRun:
         """Whether a line of this name is of another run: the same trace twice in a file. Raises KeyError."""
         if record["event"] == "text":
             return record["id"] in self._texts
-        return record["event"] == "run_started" and bool(self.records)
+        return record["event"] == "run_started" and self._has_begun
 
     def add(self, record: Record) -> None:
         """Take in the next line of this run. Raises KeyError, TypeError for one that does not fit."""
+        if not isinstance(record["event"], str):
+            raise TypeError("the name of an event is a text")
         if record["event"] == "text":
             self._texts[record["id"]] = record["text"]
             return
+        self._has_begun |= record["event"] == "run_started"
         record = self._whole(record)
         record["t"] = float(record["t"])
         if record["event"] == "request":
@@ -77,60 +80,128 @@ class RecordedRun:
         return {key: self._whole(each) for key, each in inner.items()}
 
 
+@dataclass(frozen=True)
+class Found:
+    """The runs of a file that are whole, and a sentence for each kind of trouble with it."""
+
+    runs: tuple[RecordedRun, ...]
+    complaints: tuple[str, ...]
+
+
 def read_trace(path: str | os.PathLike[str]) -> list[RecordedRun]:
     """The runs in a trace, in the order in which they started.
 
     A line that was cut off (a process that was killed, a full disk) is left out. Raises SettingsError
-    for a file that cannot be read, holds no run, or is of a later version than this one knows.
+    for a file that cannot be read, holds no run, has a line that is no record of a trace, or is of a later
+    version than this one knows.
     """
-    runs: list[RecordedRun] = []
-    latest: dict[str, RecordedRun] = {}
-    for number, line in enumerate(_lines(Path(path)), 1):
+    lines = _Sorted.lines_of(path)
+    runs, trouble = lines.whole(), lines.troubles().first()
+    if trouble or not runs:
+        raise SettingsError(f"{path}{trouble or NO_RUN}")
+    return runs
+
+
+def read_runs(path: str | os.PathLike[str]) -> Found:
+    """The runs in a file that somebody may have changed: those that are whole, and complaints about the rest.
+
+    A line that is no record costs the run that it names; one that names none is passed over. Raises
+    SettingsError for a file that cannot be read.
+    """
+    lines = _Sorted.lines_of(path)
+    runs, troubles = tuple(lines.whole()), tuple(lines.troubles().all())
+    return Found(runs, tuple(f"{path}{each}" for each in troubles or (() if runs else (NO_RUN,))))
+
+
+@dataclass
+class _Part:
+    """What a file holds of one run: ``bad`` are the numbers of its lines that are no records."""
+
+    run: RecordedRun
+    bad: list[int] = field(default_factory=list)
+    cut_at: int = 0
+    later: Later | None = None
+
+    def add(self, number: int, record: Record) -> None:
+        if record["event"] == "run_started" and record["version"] > VERSION:
+            self.later = Later(self.run.name, number, record["version"])
+        if self.cut_at:  # it went on, so the line was not cut off but damaged
+            self.bad.append(self.cut_at)
+            self.cut_at = 0
+        self.run.add(record)
+
+    @property
+    def is_whole(self) -> bool:
+        return self.has_start and not (self.bad or self.later)
+
+    @property
+    def has_start(self) -> bool:
+        return bool(self.run.records) and self.run.started["event"] == "run_started"
+
+
+class _Sorted:
+    """The lines of a file, sorted by the runs that they are of."""
+
+    def __init__(self) -> None:
+        self._parts: list[_Part] = []
+        self._latest: dict[str, _Part] = {}
+        self._nobodys: list[int] = []
+
+    @classmethod
+    def lines_of(cls, path: str | os.PathLike[str]) -> _Sorted:
+        own = cls()
+        for number, line in lines_of(Path(path)):
+            own._take(number, line)
+        return own
+
+    def _take(self, number: int, line: str) -> None:
         try:
             record = json.loads(line)
-            name = record.pop("run")
-            if record["event"] == "run_started" and record["version"] > VERSION:
-                raise SettingsError(
-                    f"{path} was written by a later version (trace version {record['version']},"
-                    f" this one reads {VERSION}): update"
-                )
-            if name not in latest or latest[name].begins_again(record):
-                latest[name] = RecordedRun(name)
-                runs.append(latest[name])
-            latest[name].add(record)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            if isinstance(error, SettingsError):
-                raise
-            if isinstance(error, json.JSONDecodeError) and _BEGIN.startswith(line[: len(_BEGIN)]):
-                continue  # cut off, and another run has begun after it
-            raise SettingsError(f"{path}: line {number} is no record of a trace") from None
-    whole = [run for run in runs if run.records and run.started["event"] == "run_started"]
-    if not whole:
-        raise SettingsError(f"{path} holds no run: --trace FILE or AGENT_TRACE_DIR write traces")
-    return whole
+        except (ValueError, RecursionError) as error:
+            self._take_no_json(number, line, isinstance(error, json.JSONDecodeError))
+            return
+        name = record.pop("run", None) if isinstance(record, dict) else None
+        if isinstance(name, str):
+            self._take_record(number, name, record)
+        else:
+            self._nobodys.append(number)
 
+    def _take_no_json(self, number: int, line: str, is_broken: bool) -> None:
+        part = self._latest.get(run_named_in(line) or "")
+        if is_broken and may_be_cut_off(line):  # and another run has begun after it
+            if part:
+                part.cut_at = number
+        else:
+            (part.bad if part else self._nobodys).append(number)
 
-def _lines(path: Path) -> Iterator[str]:
-    """The lines of a file but for one that was cut off at its end.
+    def _take_record(self, number: int, name: str, record: Record) -> None:
+        part = self._latest.get(name)
+        try:
+            if part is None or part.run.begins_again(record):
+                part = self._begin(name)
+            part.add(number, record)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            (part or self._begin(name)).bad.append(number)
 
-    A last line that lost its line end alone, in an editor or by pasting, is whole. The mark of UTF-8 before a
-    file is none of its text.
-    """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise SettingsError(f"{path} cannot be read ({error.strerror})") from None
-    *lines, last = data.removeprefix(codecs.BOM_UTF8).split(b"\n")
-    for line in [*lines, last] if _is_json(last) else lines:
-        if line.strip():
-            yield line.decode("utf-8", errors="replace")
+    def _begin(self, name: str) -> _Part:
+        self._latest[name] = part = _Part(RecordedRun(name))
+        self._parts.append(part)
+        return part
 
+    def whole(self) -> list[RecordedRun]:
+        return [part.run for part in self._parts if part.is_whole]
 
-def _is_json(line: bytes) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
+    def troubles(self) -> Troubles:
+        """What is wrong with the file; a run is named under one kind of it."""
+        found = Troubles(self._nobodys)
+        for part in self._parts:
+            if part.later:
+                found.later.append(part.later)
+            elif part.bad:
+                found.changed.append((part.run.name, part.bad))
+            elif part.run.records and not part.has_start:
+                found.headless.append(part.run.name)
+        return found
 
 
 def setup_of(run: RecordedRun) -> Setup:

@@ -5,29 +5,27 @@ A record names its kind under "event". But for TIMES, the records of a run and o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from copy import deepcopy
+from collections.abc import Callable, Mapping, Set
 from dataclasses import asdict, dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.messages import BaseMessage, messages_from_dict
-from langchain_core.pydantic_v1 import BaseModel
-from langchain_core.tools import BaseTool, StructuredTool, Tool
 
 from agent import events
+from agent import record_shapes as shapes
 from agent.client import Reply, Request, read_reply
 from agent.limits import LimitReached, Limits, Price
+from agent.record_shapes import OUTSIDE, REFERENCE, SCHEMA, TOOL, Named, Shape
 from agent.redaction import redact_output, shown
 from agent.results import LastRequest, RunResult, Step, StepStarted, StopReason
 from agent.service_errors import ContextTooLong, ModelFailed
 from agent.setup import Setup
-from agent.toolspecs import specs_of
+from agent.tool_records import of_tool, stand_in
 
 Record = dict[str, Any]
 TIMES = frozenset({"t", "duration_s", "timeout_s"})
 _METADATA_OF_REPLIES = ("finish_reason", "token_usage")  # the rest says nothing that a run depends on
-_METADATA_OF_TOOLS = ("timeout_s", "repeatable")
 _PARTS_OF_MESSAGES = ("tool_calls", "invalid_tool_calls", "tool_call_id", "name", "role", "additional_kwargs")
 
 
@@ -53,6 +51,34 @@ def cleaned(value: Any) -> Any:
     return value if value is None or is_number or isinstance(value, NotJson) else NotJson(shown(value))
 
 
+def cleaned_record(record: Record, tools: Set[str] = frozenset()) -> Record:
+    """Like ``cleaned``, but the words of the format itself stay, and the names of ``tools`` where they stand
+    as names: without them it could not be read again. The rest comes from outside.
+    """
+    clean: Record = _cleaned_as(SHAPES.get(record["event"], OUTSIDE), record, tools)
+    return clean
+
+
+def _cleaned_as(shape: Shape, value: Any, tools: Set[str]) -> Any:
+    if shape is OUTSIDE:
+        return cleaned(value)
+    if isinstance(shape, dict) and isinstance(value, Mapping):
+        return {
+            key if key in shape else redact_output(str(key)): _cleaned_as(
+                shape.get(key, OUTSIDE), each, tools
+            )
+            for key, each in value.items()
+        }
+    if isinstance(shape, list) and isinstance(value, (list, tuple)):
+        return [_cleaned_as(shape[0], each, tools) for each in value]
+    if isinstance(shape, Named) and isinstance(value, Mapping):
+        return {redact_output(str(key)): _cleaned_as(shape.of, each, tools) for key, each in value.items()}
+    if shape is REFERENCE and isinstance(value, str):
+        return "/".join(part if part in SCHEMA else redact_output(part) for part in value.split("/"))
+    own = tools if shape is TOOL else shape if isinstance(shape, frozenset) else ()
+    return value if isinstance(value, str) and value in own else cleaned(value)
+
+
 def _of_setup(setup: Setup) -> Record:
     return {
         "question": setup.question,
@@ -67,7 +93,7 @@ def _of_setup(setup: Setup) -> Record:
         "examples": setup.examples,
         "grammar": setup.grammar,
         "conversation": [_of_message(message) for message in setup.conversation],
-        "tools": [_of_tool(tool) for tool in setup.tools],
+        "tools": [of_tool(tool) for tool in setup.tools],
     }
 
 
@@ -83,7 +109,7 @@ def setup_from(record: Record) -> Setup:
         protocol=record["protocol"],
         model=record["model"],
         limits=Limits(**record["limits"]),
-        tools=tuple(map(_stand_in, record["tools"])),
+        tools=tuple(map(stand_in, record["tools"])),
         conversation=tuple(map(message_from, record["conversation"])),
         reply_tokens=record["reply_tokens"],
         instructions=record["instructions"],
@@ -92,41 +118,6 @@ def setup_from(record: Record) -> Setup:
         price=Price(**price) if price else None,
         budget=Limits(**budget) if budget else None,
     )
-
-
-def _of_tool(tool: BaseTool) -> Record:
-    (spec,) = specs_of([tool])
-    takes_one_text = tool.args_schema is None and isinstance(tool, Tool)
-    metadata = tool.metadata or {}
-    return {
-        "name": tool.name,
-        "description": tool.description,
-        "metadata": {name: metadata[name] for name in _METADATA_OF_TOOLS if name in metadata},
-        "input_required": spec.input_required,
-        "schema": None if takes_one_text else tool.get_input_schema().schema(),
-    }
-
-
-def _stand_in(record: Record) -> BaseTool:
-    """A tool that looks to the model like the one that was recorded, and is never run."""
-    name, description, metadata = record["name"], record["description"], record["metadata"]
-    schema: Any = record["schema"]
-    if schema is None:
-        metadata = {**metadata, "input_required": record["input_required"]}
-        return Tool(name=name, description=description, metadata=metadata, func=_never)
-
-    class Recorded(BaseModel):
-        @classmethod
-        def schema(cls, *_: Any, **__: Any) -> Record:
-            return deepcopy(schema)
-
-    return StructuredTool(
-        name=name, description=description, metadata=metadata, func=_never, args_schema=Recorded
-    )
-
-
-def _never(*_: Any, **__: Any) -> str:
-    raise NotImplementedError("a stand-in for a recorded tool")
 
 
 def _of_message(message: BaseMessage) -> Record:
@@ -207,30 +198,43 @@ def _of_result(result: RunResult) -> Record:
     }
 
 
-_KINDS: dict[type, tuple[str, Callable[[Any], Record]]] = {
-    events.RunStarted: (
+class _Kind(NamedTuple):
+    name: str
+    contents: Callable[[Any], Record]
+    shape: shapes.Fields
+
+
+_KINDS: dict[type, _Kind] = {
+    events.RunStarted: _Kind(
         "run_started",
         lambda event: {**_of_setup(event.setup), "spent": list(event.spent)},
+        shapes.RUN_STARTED,
     ),
-    events.RequestSent: ("request", lambda event: _of_request(event.request)),
-    events.AttemptFailed: ("attempt_failed", asdict),
-    events.Replied: ("reply", lambda event: _of_reply(event.reply)),
-    events.RequestFailed: ("request_failed", lambda event: _of_failure(event.failure)),
-    events.ToolStarted: (
+    events.RequestSent: _Kind("request", lambda event: _of_request(event.request), shapes.REQUEST),
+    events.AttemptFailed: _Kind("attempt_failed", asdict, shapes.ATTEMPT_FAILED),
+    events.Replied: _Kind("reply", lambda event: _of_reply(event.reply), shapes.REPLY),
+    events.RequestFailed: _Kind(
+        "request_failed", lambda event: _of_failure(event.failure), shapes.REQUEST_FAILED
+    ),
+    events.ToolStarted: _Kind(
         "tool_started",
         lambda event: {"tool": event.tool, "input": event.given, "timeout_s": event.timeout_s},
+        shapes.TOOL_STARTED,
     ),
-    events.ToolReturned: ("tool_returned", asdict),
-    events.ToolRaised: ("tool_raised", asdict),
-    events.ToolTimedOut: ("tool_timed_out", asdict),
-    StepStarted: ("step_started", asdict),
-    Step: ("step", _of_step),
-    LastRequest: ("last_request", asdict),
-    RunResult: ("run_ended", _of_result),
+    events.ToolReturned: _Kind("tool_returned", asdict, shapes.TOOL_RETURNED),
+    events.ToolRaised: _Kind("tool_raised", asdict, shapes.TOOL_RAISED),
+    events.ToolTimedOut: _Kind("tool_timed_out", asdict, shapes.TOOL_TIMED_OUT),
+    StepStarted: _Kind("step_started", asdict, shapes.STEP_STARTED),
+    Step: _Kind("step", _of_step, shapes.STEP),
+    LastRequest: _Kind("last_request", lambda event: {"reason": event.reason.value}, shapes.LAST_REQUEST),
+    RunResult: _Kind("run_ended", _of_result, shapes.RUN_ENDED),
+}
+SHAPES: Mapping[str, shapes.Fields] = {
+    kind.name: {"event": frozenset({kind.name}), **kind.shape} for kind in _KINDS.values()
 }
 
 
 def record_of(event: events.Happening) -> Record:
-    """One event as a record; ``cleaned`` takes the secrets out of it."""
-    name, contents = _KINDS[type(event)]
-    return {"event": name, **contents(event)}
+    """One event as a record; ``cleaned_record`` takes the secrets out of it."""
+    kind = _KINDS[type(event)]
+    return {"event": kind.name, **kind.contents(event)}

@@ -13,8 +13,9 @@ from agent.deadline import DeadlinePassed
 from agent.differences import difference
 from agent.events import Happening, Input
 from agent.recorded import RecordedRun, told_by
-from agent.records import TIMES, Record, cleaned, failure_from, record_of, reply_from
+from agent.records import TIMES, Record, cleaned_record, failure_from, record_of, reply_from
 from agent.results import StopReason
+from agent.tool_records import tool_names
 
 REPLIES = frozenset({"reply", "request_failed"})
 RETURNS = frozenset({"tool_returned", "tool_raised", "tool_timed_out"})
@@ -67,7 +68,8 @@ class Tape:
         one, other = _timeless(recorded), _timeless(now)
         if one == other:
             return
-        one, other = cleaned(one), cleaned(other)  # not before: for a long history that takes long
+        tools = told_by(self._records[0], tool_names)
+        one, other = cleaned_record(one, tools), cleaned_record(other, tools)  # not before: it takes long
         if one != other:
             raise Differs(f"step {self._step}: {difference(one, other)}")
 

@@ -32,9 +32,10 @@ import agent
 from agent.errors import SettingsError
 from agent.events import Happening, RequestSent
 from agent.observing import describe
-from agent.records import NotJson, Record, cleaned, record_of
+from agent.records import NotJson, Record, cleaned_record, record_of
 from agent.redaction import shown
 from agent.results import RunResult
+from agent.tool_records import tool_names
 
 VERSION = 1
 SHORT_CHARS = 64  # of a text that is written wherever it occurs
@@ -102,6 +103,7 @@ class RunTrace:
         self._started = time.monotonic()
         self._texts: dict[str, int] = {}
         self._sent: Sequence[BaseMessage] = ()
+        self._tools: frozenset[str] = frozenset()
         self._file: int | None = None
         try:
             self._file = _open(path)
@@ -127,9 +129,10 @@ class RunTrace:
         if isinstance(event, RequestSent):
             record = self._with_difference(record, event.request.messages)
         if record["event"] == "run_started":
+            self._tools = tool_names(record)
             record |= {"version": VERSION, "time": datetime.now(timezone.utc).isoformat(), **_versions()}
         lines: list[Record] = []
-        record = self._shared(cleaned(record), lines)
+        record = self._shared(cleaned_record(record, self._tools), lines)
         for each in (*lines, {"t": round(time.monotonic() - self._started, 6), **record}):
             line = json.dumps({"run": self._run, **each}, ensure_ascii=False) + "\n"
             self._put(line.encode("utf-8", errors="replace"))

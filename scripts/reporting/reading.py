@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
 from agent.errors import SettingsError
-from agent.recorded import RecordedRun, read_trace
+from agent.recorded import RecordedRun, read_runs
 from scripts.reporting.exchanges import Pool
 from scripts.reporting.findings import brief
 from scripts.reporting.shapes import fitting
@@ -21,9 +22,10 @@ PATTERN = "*.jsonl"
 
 @dataclass(frozen=True)
 class Reading:
-    """All runs in the order of their files; ``not_read`` has a sentence for each file that could not be.
+    """All runs in the order of their files; ``files`` are those that hold any.
 
-    ``looked_at`` are the real paths of all files that were meant, read or not.
+    ``not_read`` has sentences on what could not be read: files, lines, runs. ``looked_at`` are the real paths
+    of all files that were meant, read or not.
     """
 
     runs: tuple[RunView, ...]
@@ -41,12 +43,13 @@ def read_all(paths: Iterable[Path]) -> Reading:
     meant = list(_files(paths, not_read))
     for path in meant:
         try:
-            found = read_trace(path)
+            found = read_runs(path)
         except SettingsError as error:
             not_read.append(str(error))
             continue
-        files += 1
-        for run in found:
+        not_read += found.complaints
+        files += bool(found.runs)
+        for run in found.runs:
             known = len(pool)
             try:
                 runs.append(fitting(view_of(run, len(runs) + 1, str(path), pool)))
@@ -90,4 +93,16 @@ def _meant(path: Path, not_read: list[str]) -> list[Path]:
             else f"AGENT_TRACE_DIR={path} writes them there"
         )
         not_read.append(f"{path} holds no trace ({PATTERN}): {way_out}")
-    return inside
+    return [each for each in inside if _is_to_be_read(each, not_read)]
+
+
+def _is_to_be_read(path: Path, not_read: list[str]) -> bool:
+    """Whether something in a folder is a file: to open a named pipe is to wait until somebody writes."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:  # a link that leads nowhere: reading says what is wrong
+        return True
+    if not stat.S_ISREG(mode):
+        kind = "a folder in a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
+        not_read.append(f"{path} is no file but {kind}: to read it, name it")
+    return stat.S_ISREG(mode)
