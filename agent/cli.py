@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent import cli_replay, console
 from agent.deadline import run_within
@@ -29,6 +29,8 @@ from prompts import Language, language_of, speaker
 
 if TYPE_CHECKING:
     from agent.agent import Agent
+
+T = TypeVar("T")
 
 EXIT_CODES = {StopReason.FINAL_ANSWER: 0, StopReason.MODEL_ERROR: 1, StopReason.INTERRUPTED: 130}
 SETTINGS_MISTAKE = 2
@@ -79,18 +81,27 @@ def _answer(options: argparse.Namespace, out: Any) -> int:
     shown = console.Console(say, quiet=options.quiet, verbose=options.verbose)
     try:
         with shown, console.kept_for_answers(out):
+            tools = _apart(lambda: _checked_tools(options.tools, task))
             _introduce(choice, options, shown)
-
-            def prepare() -> Agent:
-                return _build(options, choice, settings, shown, limits=limits, instructions=instructions)
-
-            # In a worker thread, because an import can swallow the KeyboardInterrupt that falls into it.
-            result = task.done_by(run_within(float("inf"), prepare, "agent-import"))
+            more = {"tools": tools, "limits": limits, "instructions": instructions}
+            result = task.done_by(_apart(lambda: _build(options, choice, settings, shown, **more)))
     except KeyboardInterrupt:
         if options.json and shown.result:
             _put_out(shown.result, out, as_json=True)
         return _fail(say("stopped_interrupted"), EXIT_CODES[StopReason.INTERRUPTED])
     return _finish(result, shown, out, as_json=options.json)
+
+
+def _apart(prepare: Callable[[], T]) -> T:
+    """In a worker thread, because an import can swallow the KeyboardInterrupt that falls into it."""
+    return run_within(float("inf"), prepare, "agent-import")
+
+
+def _checked_tools(name: str | None, task: Task) -> list[Any] | None:
+    """The caller's tools, None for the usual ones. Wrong ones are said before a model is loaded for them."""
+    tools = load_tools(name) if name else None
+    task.check(tools)
+    return tools
 
 
 def _finish(result: RunResult, shown: console.Console, out: Any, *, as_json: bool) -> int:
@@ -120,12 +131,10 @@ def _introduce(choice: Choice, options: argparse.Namespace, shown: console.Conso
 def _build(
     options: argparse.Namespace, choice: Choice, settings: Settings, shown: console.Console, **more: Any
 ) -> Agent:
-    tools = load_tools(options.tools) if options.tools else None  # first: a wrong name is said at once
     from agent.agent import Agent
 
     return Agent(
         llm=build(choice, settings),
-        tools=tools,
         protocol=options.protocol,
         language=options.language,
         on_event=shown.on_event,
@@ -181,17 +190,28 @@ def _searched_first(folder: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Task:
-    """What an agent is to do, and the language in which it is told of."""
+    """What an agent is to do, and the language in which it is told of.
+
+    ``check`` raises SettingsError where that cannot be done with these tools; None is the usual ones.
+    """
 
     done_by: Callable[[Agent], RunResult]
     language: Language
+    check: Callable[[list[Any] | None], object] = lambda _: None
 
 
 def _resumption(options: argparse.Namespace) -> Task:
+    from agent.handed_in import tools_by_default
     from agent.recorded import read_trace, setup_of
+    from agent.splice import Splice
 
     path, step = options.replay, options.from_step
-    return Task(lambda agent: agent.resume(path, step), setup_of(read_trace(path)[-1]).language)
+    run = read_trace(path)[-1]
+    return Task(
+        lambda agent: agent.resume(path, step),
+        setup_of(run).language,
+        check=lambda tools: Splice(run, step, tools_by_default() if tools is None else tools),
+    )
 
 
 def _question(words: Sequence[str]) -> Task:

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from agent.results import Action, Event, LastRequest, RunResult, Step, StepStarted, StopReason
 
@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from prompts import Say
 
 LINE_CHARS = 200  # of a thought, an input or an observation, unless everything was asked for
+ERROR_CHARS = 2 * LINE_CHARS  # of why there is no answer, which names a way out and may quote an observation
+
+Noun = Literal["request", "run", "token"]
+_COUNTED: dict[Noun, tuple[str, str]] = {  # the sentences for one, and for several
+    "request": ("cli_request", "cli_requests"),
+    "run": ("cli_run", "cli_runs"),
+    "token": ("cli_token", "cli_tokens"),
+}
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -107,6 +115,12 @@ def as_json(values: Mapping[str, object], stream: TextIO | None) -> str:
         return json.dumps(values, default=str)
 
 
+def counted(say: Say, noun: Noun, number: int | None) -> str:
+    """A number with its noun, which in English is another for one; None is a number that nobody told."""
+    one, several = _COUNTED[noun]
+    return say(one) if number == 1 else say(several, count="?" if number is None else number)
+
+
 class Console:
     """Tells a run on stderr as it happens. ``quiet``: only why there is no answer. ``verbose``: all of it."""
 
@@ -137,6 +151,11 @@ class Console:
         if not self._quiet:
             self._write(self._say(name, **values), "dim")
 
+    def heading(self, line: str) -> None:
+        """Say what comes next."""
+        if not self._quiet:
+            self._write(line, "bold")
+
     def on_event(self, event: Event) -> None:
         """Show what an Agent reports."""
         match event:
@@ -156,19 +175,27 @@ class Console:
         if not self._quiet:
             usage = result.usage
             cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.4g} USD"
-            values = {"requests": usage.requests, "seconds": f"{result.duration_s:.1f}"}
-            self._write(self._say("cli_done", tokens=_count(usage.total_tokens), **values) + cost, "dim")
+            values = {
+                "requests": counted(self._say, "request", usage.requests),
+                "seconds": f"{result.duration_s:.1f}",
+                "tokens": counted(self._say, "token", usage.total_tokens),
+            }
+            self._write(self._say("cli_done", **values) + cost, "dim")
 
     def _why(self, result: RunResult) -> str:
         if result.error:
-            return self._say("cli_error", text=self._brief(result.error))
+            return self._say("cli_error", text=self._brief(result.error, ERROR_CHARS))
         steps = {"steps": len(result.steps)} if result.stop_reason is StopReason.MAX_ITERATIONS else {}
         return self._say("cli_forced", reason=self._say(f"stopped_{result.stop_reason}", **steps))
 
     def _show_step(self, step: Step) -> None:
         tokens = step.usage.total_tokens
         self._tokens = None if self._tokens is None or tokens is None else self._tokens + tokens
-        values = {"number": step.number, "seconds": f"{step.duration_s:.1f}", "tokens": _count(tokens)}
+        values = {
+            "number": step.number,
+            "seconds": f"{step.duration_s:.1f}",
+            "tokens": counted(self._say, "token", tokens),
+        }
         self._write(self._say("cli_step", **values), "bold")
         if self._verbose:
             self._write(self._say("cli_raw", text=self._brief(step.raw_reply)), "dim")
@@ -180,16 +207,16 @@ class Console:
         if step.error:
             self._write(self._say("cli_bad_reply", text=self._brief(step.error)), "yellow")
 
-    def _brief(self, text: str) -> str:
+    def _brief(self, text: str, most: int = LINE_CHARS) -> str:
         """One line of it; all of it, set in, when everything is wanted."""
         if self._verbose:
             return "\n     ".join(text.strip().splitlines())
         line = " ".join(text.split())
-        return line if len(line) <= LINE_CHARS else line[: LINE_CHARS - 3] + "..."
+        return line if len(line) <= most else line[: most - 3] + "..."
 
     def _status_line(self) -> str:
         seconds = f"{time.monotonic() - self._started:.0f}"
-        values = {"seconds": seconds, "tokens": _count(self._tokens)}
+        values = {"seconds": seconds, "tokens": counted(self._say, "token", self._tokens)}
         return f"{self._status or self._say('cli_starting')} {self._say('cli_so_far', **values)}"
 
 
@@ -234,7 +261,3 @@ def _input(action: Action) -> str:
         if isinstance(action.input, str)
         else json.dumps(action.input, ensure_ascii=False, default=str)
     )
-
-
-def _count(tokens: int | None) -> str:
-    return "?" if tokens is None else str(tokens)

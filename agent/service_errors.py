@@ -35,6 +35,20 @@ _NO_TOOLS = re.compile(r"\btools?\b.{0,80}(?:support|require)|support.{0,80}\bto
 _HTML = re.compile(r"\s*<(?:!doctype html|html|head|body|title|h1)\b", re.IGNORECASE)
 _QUOTED_CHARS = 100  # of a body that cannot be used
 _READ_CHARS = 2000  # enough to find the secrets in what is quoted
+# Packages that ask services. What none of them raised comes from the code of a model of the caller's own.
+_CLIENTS = {
+    "aiohttp",
+    "anthropic",
+    "botocore",
+    "cohere",
+    "google",
+    "groq",
+    "h11",
+    "http",
+    "httpcore",
+    "httpx",
+}
+_CLIENTS |= {"langchain_openai", "mistralai", "ollama", "openai", "requests", "urllib", "urllib3"}
 _CONNECTION = re.compile(r"Connect|Timeout|RemoteProtocol|ReadError|WriteError|NetworkError")
 _SENTENCES = {
     401: "model_bad_key",
@@ -101,7 +115,8 @@ def judge(error: BaseException, *, with_tools: bool = False) -> ModelFailed | Bu
     if status is None:
         if _CONNECTION.search(" ".join(kind.__name__ for kind in type(error).__mro__)):
             return Busy(ModelFailed("model_unreachable", detail=_innermost(error)))
-        return ModelFailed("model_unreadable", detail=describe(error))
+        name = "model_unreadable" if _is_of_a_client(error) else "model_raised"
+        return ModelFailed(name, detail=describe(error))
     return _judge_status(status, error, with_tools)
 
 
@@ -170,6 +185,13 @@ def _is_about_calls(error: BaseException) -> bool:
         return any(fault["loc"][0] in ("tool_calls", "invalid_tool_calls") for fault in error.errors())
     frames = traceback.extract_tb(error.__traceback__)
     return bool(frames) and frames[-1].name in ("parse_tool_call", "make_invalid_tool_call")
+
+
+def _is_of_a_client(error: BaseException) -> bool:
+    """Whether a client of some service raised it, or one was at work when it was raised."""
+    kinds = [kind.__module__ for kind in type(error).__mro__]
+    places = [str(frame.f_globals.get("__name__")) for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return any(name.partition(".")[0] in _CLIENTS for name in (*kinds, *places))
 
 
 def _status(error: BaseException) -> int | None:

@@ -86,7 +86,7 @@ def test_at_cap_error_ends_without_another_request(dialect: Dialect) -> None:
 
     assert len(model.requests) == 2
     assert (result.answer, result.stop_reason) == (None, StopReason.MAX_ITERATIONS)
-    assert "stopped after 2 steps" in (result.error or "")
+    assert "stopped at step 2, the cap of max_iterations=2" in (result.error or "")
     assert (result.error or "").endswith("4")
 
 

@@ -79,7 +79,9 @@ def test_a_forced_answer_is_printed_and_the_code_says_that_it_was(tmp_path: Path
         assert "max_iterations" in ended.err
         ended = command("--max-iterations", "1", "--at-cap", "error", "-q", "a")
         assert (ended.code, ended.out) == (3, "")
-        assert ended.err.startswith("error: stopped after 1 steps (max_iterations)")
+        assert ended.err.startswith("error: stopped at step 1, the cap of max_iterations=1, without")
+        assert "raise it with --max-iterations or Limits(" in ended.err
+        assert ended.err.endswith("the last observation was: 1081\n")
         assert ended.err.count("\n") == 1
         assert len(service.requests) == 3
 

@@ -43,10 +43,10 @@ def test_a_trace_replays_without_a_key_and_otherwise_is_code_4(tmp_path: Path, p
     command = Command(tmp_path)
 
     ended = command("--replay", "t.jsonl")
-    assert (ended.code, ended.out) == (0, "the same as recorded (runs: 1)\n")
+    assert (ended.code, ended.out) == (0, "the same as recorded: 1 run\n")
     assert "Calculator[23*47]" in ended.err
     assert "-> 1081" in ended.err
-    assert command("-q", "--replay", "t.jsonl") == Finished(0, "the same as recorded (runs: 1)\n", "")
+    assert command("-q", "--replay", "t.jsonl") == Finished(0, "the same as recorded: 1 run\n", "")
     spoil(path)
     ended = command("--replay", "t.jsonl")
     assert (ended.code, ended.err) == (4, "")
