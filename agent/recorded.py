@@ -23,6 +23,14 @@ from prompts import LANGUAGES
 
 T = TypeVar("T")
 
+UNFIT = (
+    ArithmeticError,
+    AttributeError,
+    KeyError,
+    TypeError,
+    ValueError,
+)  # from a record that somebody changed
+
 
 @dataclass
 class RecordedRun:
@@ -180,7 +188,7 @@ class _Sorted:
             if part is None or part.run.begins_again(record):
                 part = self._begin(name)
             part.add(number, record)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (*UNFIT, RecursionError):
             (part or self._begin(name)).bad.append(number)
 
     def _begin(self, name: str) -> _Part:
@@ -239,7 +247,7 @@ def told_by(record: Record, read: Callable[[Record], T]) -> T:
     """What ``read`` makes of a record. Raises SettingsError where the record does not hold it."""
     try:
         return read(record)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except UNFIT as error:
         raise SettingsError(
             f"the trace is not whole: its {record['event']} says too little ({_lack(error)})"
         ) from None

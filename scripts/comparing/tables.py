@@ -11,7 +11,9 @@ HEADINGS = [
     "contender", "solved", "95 %", "prompt", "completion", "per solved", "requests", "tool calls",
     "tool errors", "retries", "wasted", "model s", "tool s", "loop s", "median s", "raised",
 ]  # fmt: skip
-SUMMARY = ["contender", "solved", "95 %", "per solved", "requests", "tool calls", "wasted", "median s", "raised"]
+SUMMARY = [
+    "contender", "solved", "95 %", "per solved", "requests", "tool calls", "wasted", "median s", "raised",
+]  # fmt: skip
 
 
 def cells(contenders: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:

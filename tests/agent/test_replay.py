@@ -356,6 +356,10 @@ NO_TRACES = {
         START.encode() + b'{"run": "a", "t": 0, "event": "x", "y": {"$text": 3}}\n',
         "line 2 is no record",
     ),
+    "a time past all floats": (
+        START.replace('"t": 0', f'"t": 1{"0" * 400}').encode(),
+        "line 1 is no record",
+    ),
     "no time": (
         START.encode() + b'{"run": "a", "event": "step_started", "number": 1}\n',
         "line 2 is no record",
