@@ -99,7 +99,12 @@ def _apart(prepare: Callable[[], T]) -> T:
 
 def _checked_tools(name: str | None, task: Task) -> list[Any] | None:
     """The caller's tools, None for the usual ones. Wrong ones are said before a model is loaded for them."""
-    tools = load_tools(name) if name else None
+    tools = None
+    if name:
+        from agent.toolspecs import specs_of
+
+        tools = load_tools(name)
+        specs_of(tools)  # raises for what is no tool
     task.check(tools)
     return tools
 
