@@ -57,7 +57,7 @@ class Troubles:
             yield f": left out for lines that are no records of a trace: {_listed(runs)}"
         if self.later:
             runs = [f"{_called(each.run)} (trace version {shown(each.version)})" for each in self.later]
-            yield f": left out as of a later version than {VERSION}, update to read: {_listed(runs)}"
+            yield f" was written by a later version where it holds {_listed(runs)}: update"
         if self.headless:
             yield f": left out because the beginning is missing: {_listed([*map(_called, self.headless)])}"
 
