@@ -121,7 +121,7 @@ REPLY: Fields = {
 REQUEST_FAILED: Fields = {
     "kind": frozenset({"limit", "too_long", "model"}),
     "reason": _REASONS,
-    "name": frozenset(messages("en")),
+    "name": frozenset(name for name in messages("en") if name.startswith("model_")),
     "values": _keys("detail", "seconds"),  # the marks of the sentences that are told of a failed model
     "retries": OUTSIDE,
 }
