@@ -8,7 +8,8 @@ one before: it keeps the first ``keep`` of those and adds the rest. A text of so
 ``{"run": ..., "event": "text", "id": 7, "text": ...}``, and from then on ``{"$text": 7}`` stands for it; for
 a value that JSON has no word for stands ``{"$shown": "nan"}``. Each
 line is one write to the end of the file, so several runs, threads and processes may share a file, and what
-was written survives a ``kill -9``. No known secret is in it (agent.redaction).
+was written survives a ``kill -9``. No known secret is in it (agent.redaction), but where the format itself
+has the same word (agent.record_shapes).
 """
 
 from __future__ import annotations

@@ -168,6 +168,21 @@ def test_the_same_run_again_is_whole_after_one_that_is_not(path: Path) -> None:
     assert len(found.complaints) == 1
 
 
+def test_the_same_run_again_is_whole_after_a_beginning_that_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    play(DONE, tools=[], trace=path)
+    whole = path.read_bytes()
+    assert (
+        json.loads(lines_of(path)[0])["event"] == "run_started"
+    )  # and no text that would tell the two apart
+    change(path, 0, lambda record: record.update(question={"$text": 999}))
+    path.write_bytes(path.read_bytes() + whole)
+
+    found = read_runs(path)
+    assert questions(found) == ["What is it?"]
+    assert len(found.complaints) == 1
+
+
 def test_a_run_of_a_later_version_leaves_the_others_shown(path: Path) -> None:
     first, second, third = names(path)
     change(path, line_of(path, second, "run_started"), lambda each: each.update(version=VERSION + 1))
@@ -180,6 +195,16 @@ def test_a_run_of_a_later_version_leaves_the_others_shown(path: Path) -> None:
         " update",
     )
     with pytest.raises(SettingsError, match="was written by a later version"):
+        read_trace(path)
+
+
+@pytest.mark.parametrize(("at", "said"), [(0, "line 1 is no record"), (-1, "was written by a later version")])
+def test_the_first_trouble_is_the_one_that_is_raised(path: Path, at: int, said: str) -> None:
+    second = names(path)[1]
+    change(path, line_of(path, second, "run_started"), lambda each: each.update(version=VERSION + 1))
+    put(path, at % (len(lines_of(path)) + 1), b"evidence\n")
+
+    with pytest.raises(SettingsError, match=said):
         read_trace(path)
 
 

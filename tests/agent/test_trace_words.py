@@ -24,6 +24,8 @@ from tests.scripted import probe
 
 each_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.protocol)
 
+ENDS = ("last_request", "run_ended")
+
 
 @pytest.fixture(autouse=True)
 def _priced_and_without_waits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,6 +51,8 @@ def test_a_secret_that_is_a_word_of_the_format_leaves_the_trace_whole_and_is_mas
     assert (started["question"], started["instructions"]) == (f"Is {MASK} 0?", f"Mind {MASK}.")
     assert returned["text"].startswith(f"{MASK} is {MASK} and more")
     assert [tool["name"] for tool in started["tools"]] == ["Probe", "Bad", "Slow", "Dig"]
+    ends = [each.get("stop_reason", each.get("reason")) for each in found if each["event"] in ENDS]
+    assert ends == ["final_answer", "max_iterations", "max_iterations", "model_error"]
 
 
 @each_dialect
