@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import logging
 import os
 import sys
 import traceback
@@ -43,6 +44,8 @@ def main(options: argparse.Namespace) -> int:
     console.use_replacements(sys.stdout, sys.stderr)
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # of libraries among themselves; nobody here can act on them
+    if logging.lastResort:
+        logging.lastResort.setFormatter(_Masked())
     out = sys.stdout
     # To the very end: an abandoned tool may print at any time.
     with contextlib.redirect_stdout(sys.stderr):
@@ -60,6 +63,13 @@ def main(options: argparse.Namespace) -> int:
             if options.verbose:
                 console.plain_line(redact(traceback.format_exc()))
             return _fail(f"error: {describe(error)}", EXIT_CODES[StopReason.MODEL_ERROR])
+
+
+class _Masked(logging.Formatter):
+    """What libraries log goes to stderr too, and may quote an address with its password."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redact(super().format(record))
 
 
 def _fail(sentence: str, code: int) -> int:

@@ -43,10 +43,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return report_only(args) if args.report else compare(args)
     except (OSError, ValueError) as error:
-        print(f"compare: {error}", file=sys.stderr)
+        print(f"compare: {said(error)}", file=sys.stderr)
         return MISTAKE
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def said(error: OSError | ValueError) -> str:
+    """A mistake in a sentence; one of the system's own tells a path and not what may be done about it."""
+    if isinstance(error, OSError) and error.filename:
+        return (
+            f"{error.filename} cannot be used ({error.strerror}): look at --out, which is a folder, and at "
+            "--scripted, --record, --tasks and --weather, which are files"
+        )
+    return str(error)
 
 
 def report_only(args: argparse.Namespace) -> int:
@@ -205,6 +215,12 @@ def contenders(text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def folder(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty: name a folder")  # which Path takes for the working one
+    return Path(text)
+
+
 def positive(text: str) -> int:
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
@@ -220,7 +236,7 @@ def parser() -> argparse.ArgumentParser:
     own.add_argument("--scripted", type=Path, metavar="FILE", help="recorded replies in place of a model")
     own.add_argument("--record", type=Path, metavar="FILE", help="write the replies for --scripted")
     own.add_argument(
-        "--out", type=Path, default=out, metavar="DIR", help="default: scripts/results/comparison"
+        "--out", type=folder, default=out, metavar="DIR", help="default: scripts/results/comparison"
     )
     own.add_argument("--fresh", action="store_true", help="begin anew, whatever --out holds")
     own.add_argument("--report", action="store_true", help="run nothing: write what --out holds once more")

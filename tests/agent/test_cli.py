@@ -132,3 +132,16 @@ def assert_one_sentence(ended: Finished, said: str) -> None:
     assert ended.err.count("\n") == 1
     assert said in ended.err
     assert KEY not in ended.err + ended.out
+
+
+def test_what_a_library_logs_is_shown_without_secrets(tmp_path: Path) -> None:
+    module = (
+        "import logging\n\ndef tools():\n    logging.getLogger('any').warning('at http://me:%s@host', KEY)\n"
+    )
+    (tmp_path / "mine.py").write_text(f"KEY = {KEY!r}\n{module}    return []\n", encoding="utf-8")
+    with Service(["Final Answer: 1081"]) as service:
+        ended = Command(tmp_path, service)("What is 23*47?", "--tools", "mine:tools")
+
+    assert (ended.code, ended.out) == (0, "1081\n")
+    assert "at http://" in ended.err
+    assert KEY not in ended.err

@@ -174,7 +174,11 @@ def test_a_report_needs_no_model_and_runs_nothing(tmp_path: Path) -> None:
         (["--only", "d01"], "nothing is left to run"),
         (["--record", "/no/such/folder/x.jsonl"], "there is no such folder"),
         (["--tasks", "/no/such/file"], "/no/such/file"),
-        (["--scripted", "/no/such/file"], "/no/such/file"),
+        (
+            ["--scripted", "/no/such/file"],
+            "/no/such/file cannot be used (No such file or directory): look at",
+        ),
+        (["--out", str(RECORDING)], "look at --out, which is a folder"),
         (["--report", "--out", "/no/such/folder"], "/no/such/folder"),
     ],
 )
