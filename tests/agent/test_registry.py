@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 from langchain_core.language_models import FakeListLLM
+from langchain_core.messages import HumanMessage
 from langchain_core.pydantic_v1 import BaseModel, Field
 from langchain_core.tools import BaseTool, StructuredTool, tool
 
 from agent import Agent, SettingsError, ToolRegistry, run_agent
+from agent.client import Client, Request
 from agent.testing import ScriptedModel
 from tests.protocols import calling, results
 from tests.scripted import play, probe
@@ -185,6 +187,31 @@ def test_what_is_sent_are_the_schemas_of_the_registry() -> None:
     _, model = play("done", tools=registry, protocol="tools")
 
     assert model.options[0]["tools"] == registry.schemas()
+
+
+class Counting(ScriptedModel):
+    """Counts how often it is handed tools."""
+
+    bound: int = 0
+
+    def bind_tools(self, *args: Any, **kwargs: Any) -> Any:
+        self.bound += 1
+        return super().bind_tools(*args, **kwargs)
+
+
+def test_tools_are_bound_once_for_all_requests_of_a_run_and_other_tools_anew() -> None:
+    model = Counting(replies=[calling(("ping", {})), "done", "done"])
+    client = Client(model, timeout_s=10)
+    shown = ToolRegistry([ping]).schemas()
+    for tools in (shown, shown, ToolRegistry([PLAN]).schemas()):
+        client.ask(Request([HumanMessage(content="hello")], tools=tools), lambda: 10.0)
+
+    assert [[each["function"]["name"] for each in sent["tools"]] for sent in model.options] == [
+        ["ping"],
+        ["ping"],
+        ["Plan"],
+    ]
+    assert model.bound == 2
 
 
 class Unbound(ScriptedModel):
