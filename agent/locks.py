@@ -50,7 +50,7 @@ def _release(handle: BinaryIO, path: Path) -> None:
     # Windows: an open file cannot be removed, and one that somebody else holds cannot either.
     if os.name == "nt":
         handle.close()
-    with suppress(OSError):
+    with suppress(OSError):  # it stays then, which does no harm
         path.unlink()
     handle.close()
 

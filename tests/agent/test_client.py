@@ -60,7 +60,7 @@ def test_a_reply_with_its_usage_and_the_parameters_of_the_request() -> None:
     assert sent["model"] == "gpt-4o"
 
 
-@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # the service sends wrong types
 @pytest.mark.parametrize(
     ("sent", "text"),
     [

@@ -16,6 +16,7 @@ from tests.scripted import probe
 from tests.service import Reply, Service, completion, raw_completion, status, tool_calls, wire_call
 
 SUM = '{"expression": "2+2"}'
+# Wrong types that a service sends are what some of these tests are about.
 pytestmark = pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 
 

@@ -32,6 +32,7 @@ RANDOM = settings(
 pytestmark = [
     pytest.mark.timeout(900),
     pytest.mark.parametrize("way", WAYS),
+    # hypothesis shows what it drew: a whole run
     pytest.mark.filterwarnings("ignore:Generating overly large repr"),
 ]
 

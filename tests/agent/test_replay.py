@@ -177,7 +177,9 @@ def _random(way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENT_TRACE_DIR", str(tmp_path / "traces"))
 
 
-@pytest.mark.filterwarnings("ignore:Generating overly large repr")
+@pytest.mark.filterwarnings(
+    "ignore:Generating overly large repr"
+)  # hypothesis shows what it drew: a whole run
 @pytest.mark.usefixtures("_random")
 @pytest.mark.parametrize("way", WAYS)
 def test_whatever_happens_in_a_run_it_replays_the_same(way: Way, tmp_path: Path) -> None:
