@@ -29,6 +29,8 @@ class Chain:
 
         def start() -> None:
             manager = CallbackManager.configure(inheritable_callbacks=list(handlers))
+            if not manager.handlers:  # nobody listens: requests and tools need not carry a chain along
+                return
             self._run = manager.on_chain_start({"name": NAME}, {"input": question}, name=NAME)
             self.callbacks = self._run.get_child()
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.prompt_values import ChatPromptValue
 
 from agent.call_arguments import written
 from agent.deadline import DeadlinePassed, run_within
@@ -121,12 +122,11 @@ class Client:
         refused = frozenset(self._refused)
         options = self._options(request, refused)
         config: Any = {"callbacks": callbacks}
+        given = self._given(request.messages)
         started = time.monotonic()
         try:
             return run_within(
-                timeout_s,
-                lambda: self._llm.invoke(list(request.messages), config=config, **options),
-                "agent-model",
+                timeout_s, lambda: self._llm.invoke(given, config=config, **options), "agent-model"
             )
         except KeyboardInterrupt:
             raise
@@ -142,6 +142,15 @@ class Client:
             if isinstance(verdict, Refused) and verdict.parameter in refused:
                 verdict = verdict.failure
             raise verdict from None
+
+    def _given(self, messages: Sequence[BaseMessage]) -> Any:
+        """What ``invoke`` takes: for a chat model a prompt, as LangChain's own chains hand it over.
+
+        From a list it would make one itself, and validate and copy every message for that, at each request.
+        """
+        if isinstance(self._llm, BaseChatModel):
+            return ChatPromptValue.construct(messages=list(messages))
+        return list(messages)
 
     def _out_of_time(self, seconds_left: float) -> LimitReached | ModelFailed:
         """Whose time was over: the run's, or that of one request."""

@@ -42,6 +42,7 @@ class Meter:
         self._clock = clock
         self._reply_tokens = reply_tokens
         self._started = clock()
+        self._most_s = or_infinite(limits.max_seconds)
         self._kept_back = min(KEPT_BACK_SHARE * self.seconds_left(last_request=True), KEPT_BACK_MOST_S)
 
     def __enter__(self) -> Meter:
@@ -59,7 +60,7 @@ class Meter:
 
     def seconds_left(self, *, last_request: bool = False) -> float:
         """Seconds until the run must end; an ordinary step leaves the last request its share."""
-        left = or_infinite(self.limits.max_seconds) - self.elapsed_s
+        left = self._most_s - self.elapsed_s
         if self._budget:
             left = min(left, self._budget.seconds_left())
         return left if last_request else left - self._kept_back
@@ -96,11 +97,12 @@ class Meter:
 
         Returns ``used`` with its cost.
         """
-        cost = self._price.cost(used) if self._price else None
-        used = replace(used, cost_usd=cost)
         tokens = used.total_tokens
         counted = characters() // CHARS_PER_TOKEN if tokens is None else tokens
-        charged = 0.0 if self._price is None else self._price.highest(counted) if cost is None else cost
+        charged = 0.0
+        if self._price:
+            used = replace(used, cost_usd=self._price.cost(used))
+            charged = self._price.highest(counted) if used.cost_usd is None else used.cost_usd
         self._tokens += counted
         self._cost_usd += charged
         self.usage = _sum(self.usage, used)
@@ -110,13 +112,15 @@ class Meter:
 
 
 def _sum(one: Usage, other: Usage) -> Usage:
-    def plus(a: Number | None, b: Number | None) -> Number | None:
-        return None if a is None or b is None else a + b
-
     return Usage(
         one.requests + other.requests,
-        plus(one.prompt_tokens, other.prompt_tokens),
-        plus(one.completion_tokens, other.completion_tokens),
+        _plus(one.prompt_tokens, other.prompt_tokens),
+        _plus(one.completion_tokens, other.completion_tokens),
         one.retries + other.retries,
-        plus(one.cost_usd, other.cost_usd),
+        _plus(one.cost_usd, other.cost_usd),
     )
+
+
+def _plus(one: Number | None, other: Number | None) -> Number | None:
+    """A sum with a gap is none."""
+    return None if one is None or other is None else one + other

@@ -12,6 +12,7 @@ from agent.protocols.labels import WORDS
 from agent.results import Action
 
 _DRESS = " \t\n\u3000*_`\"'“”.。:：<>"
+_DRESS_AND_BRACKETS = _DRESS + "[]()"
 _FILLER = re.compile(r"^(?:use[ \t]|使用|调用)?[ \t]*(?:the[ \t])?|[ \t]tool$|工具$", re.IGNORECASE)
 _LONGEST_NAME = 200
 _QUOTED_NAME = 60
@@ -36,7 +37,7 @@ _DECODER = json.JSONDecoder(strict=False)
 
 def says_nothing(name: str) -> bool:
     """`Action: None` asks for no tool; it leaves the decision to a later label."""
-    return name.strip(_DRESS + "[]()").lower() in _NO_CALL
+    return name.strip(_DRESS_AND_BRACKETS).lower() in _NO_CALL
 
 
 def resolve(name: str, tools: Sequence[ToolSpec]) -> ToolSpec | None:

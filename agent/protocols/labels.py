@@ -23,6 +23,7 @@ WORDS: dict[Kind, tuple[str, ...]] = {
 }
 OPENERS = "[［【"
 
+_JOINTS = str.maketrans("", "", " _-")  # action input, action_input, Action-Input
 _KIND_OF = {word.replace(" ", ""): kind for kind, words in WORDS.items() for word in words}
 
 
@@ -98,6 +99,8 @@ def visible(text: str) -> str:
 
 def without_turn_ends(text: str) -> str:
     """``text`` without the signs of a turn's end with which it ends; ``</s>`` may close a tag of its own."""
+    if "<" not in text:
+        return text.rstrip()
     end, closes_a_tag = len(text), "<s>" in text
     for sign in reversed(list(_TURN_ENDS.finditer(text))):
         if sign.end() != end or (closes_a_tag and sign[0].startswith("</s>")):
@@ -149,7 +152,7 @@ def _label(token: re.Match[str]) -> Piece | None:
     """The piece that a token opens; None for a bare fence or a word that is no label as it stands."""
     if token["word"] is None:
         return None
-    kind = _KIND_OF[re.sub("[ _-]", "", token["word"].lower())]
+    kind = _KIND_OF[token["word"].lower().translate(_JOINTS)]
     if token["stop"] == "":
         kind = _kind_without_colon(token, kind)
     elif kind == "finish":

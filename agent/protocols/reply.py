@@ -23,6 +23,7 @@ from agent.protocols.decisions import Decision, Finish, Malformed, ToolSpec
 from agent.protocols.labels import OPENERS, Piece, has_inline_label, pieces, visible, without_turn_ends
 
 _OPENER = re.compile(r"[\[［【(（{\n]")
+_BRACKET = re.compile(r"[\[［【(（{]")
 # What may go on with the argument after its close: 2+2)*3, 2)², 2)x3, a second bracket, a closing quote.
 _GOES_ON = re.compile(
     r"[.,]?(?:[-+*/%^=<>!&|~×÷−·√\d²³¹⁰⁴-⁹½¼¾\[\](){}［］【】（）\"'`“”‘’「」]|[xX][ \t]{0,3}\d)"
@@ -93,6 +94,8 @@ def _first_verdict(shown: str, parts: Sequence[Piece], tools: Sequence[ToolSpec]
 def _judge(shown: str, piece: Piece, following: Piece | None, tools: Sequence[ToolSpec]) -> _Verdict | None:
     """What one piece decides; None when it decides nothing (a thought, an invented observation, ...)."""
     if piece.kind in ("prose", "thought"):
+        if _BRACKET.search(shown, piece.body, piece.end) is None:
+            return None
         return _bare_call(shown, piece, tools) or _json_call(shown, piece, tools)
     if piece.kind == "action":
         return _action(shown, piece, following, tools)

@@ -191,3 +191,13 @@ def test_get_openai_callback_counts_those_of_a_service(monkeypatch: pytest.Monke
 
     assert (result.answer, counted.successful_requests) == ("4", 2)
     assert counted.total_tokens == result.usage.total_tokens == 208
+
+
+@each_dialect
+def test_a_handler_of_the_models_own_hears_requests_without_a_chain_above(dialect: Dialect) -> None:
+    heard = Listener()
+    model = ScriptedModel(replies=[dialect.answer("y")], callbacks=[heard])
+    Agent(llm=model, tools=[probe()], protocol=dialect.protocol).run("?")
+
+    assert heard.hooks == MODEL
+    assert heard.told[0].parent is None
