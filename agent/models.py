@@ -97,14 +97,13 @@ def load_model(name: str | None = None, base_url: str | None = None) -> BaseChat
 
 def build(choice: Choice, settings: Settings) -> BaseChatModel:
     """Build the chat model of a choice; the embedded one is loaded here, once per process."""
-    import httpx
-
     from agent.openai_model import OpenAIModel
 
     url, headers = _user_apart(choice.base_url)
     options: dict[str, Any] = {"api_key": settings.api_key or "none", "base_url": url}
     options |= {"default_headers": headers} if headers else {}
     if choice.path:
+        from agent.http_clients import make_clients
         from agent.local_model import serve
 
         server = serve(choice.path)
@@ -112,7 +111,7 @@ def build(choice: Choice, settings: Settings) -> BaseChatModel:
         options = {
             "api_key": server.key,
             "base_url": f"{server.url}/v1",
-            "http_client": httpx.Client(trust_env=False, timeout=settings.model_timeout_s),
+            **make_clients(trust_env=False),
         }
     try:
         return OpenAIModel(
@@ -123,9 +122,9 @@ def build(choice: Choice, settings: Settings) -> BaseChatModel:
             max_retries=0,
             **options,
         )
-    except (ImportError, ValueError) as error:  # a proxy variable that httpx cannot use
+    except (ImportError, ValueError, OSError) as error:  # a proxy or certificates that httpx cannot use
         raise SettingsError(
-            f"the model's client cannot be built, check the proxy settings: {error}"
+            f"the model's client cannot be built, check the proxy settings and SSL_CERT_FILE: {error}"
         ) from None
 
 
