@@ -160,8 +160,10 @@ def is_llama_cpp(llm: BaseChatModel) -> bool:
 
 def _owner_is_llama_cpp(client: Any) -> bool:
     try:
-        models = client.with_options(max_retries=0, timeout=ASK_OWNER_TIMEOUT_S).models.list()
-        return any(getattr(model, "owned_by", "") == "llamacpp" for model in models.data)
+        # As plain JSON: the classes for ``client.models`` would be built for this one question.
+        options = {"max_retries": 0, "timeout": ASK_OWNER_TIMEOUT_S}
+        listed = client.get("/models", cast_to=object, options=options)
+        return any(model.get("owned_by") == "llamacpp" for model in listed["data"])
     except Exception:  # a service without a model list, or none at all: the first request will tell
         return False
 
