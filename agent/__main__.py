@@ -15,7 +15,6 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, NoReturn
 
 EXIT_GRACE_S = 2.0
@@ -64,7 +63,7 @@ def search_here_last() -> None:
 
     ``python -m`` searches the working folder before all else. ``--tools`` finds its module there anyway.
     """
-    ours = str(Path(__file__).resolve().parent.parent)
+    ours = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
     with suppress(OSError):  # the working folder may be gone
         here = os.getcwd()
         if sys.path[:1] == [here] != [ours]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.tools import BaseTool
@@ -13,7 +13,9 @@ from agent.errors import SettingsError
 from agent.limits import Limits, Price
 from agent.redaction import shown
 from agent.settings import Settings
-from agent.trace import Trace
+
+if TYPE_CHECKING:
+    from agent.trace import Trace
 
 
 def check(what: str, given: object, kind: Any, takes: str, way_out: str = "") -> None:
@@ -38,9 +40,11 @@ def handlers_of(callbacks: Any) -> list[Any]:
 
 def trace_to(path: object, folder: str) -> Trace | None:
     check("trace", path, str | os.PathLike, "the path of a file or folder")
-    if path is None:
-        return Trace(os.path.join(folder, "")) if folder else None
-    return Trace(path)  # type: ignore[arg-type]  # just checked
+    if path is None and not folder:
+        return None
+    from agent.trace import Trace  # most runs are not traced, and should not wait for it
+
+    return Trace(os.path.join(folder, "") if path is None else path)  # type: ignore[arg-type]  # just checked
 
 
 def tools_by_default() -> list[BaseTool]:

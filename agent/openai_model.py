@@ -36,7 +36,7 @@ class OpenAIModel(ChatOpenAI):
         """What both ``repr`` and ``str`` show; a proxy's address may hold its password."""
         return redact(super().__repr_str__(join_str))
 
-    @root_validator(skip_on_failure=True)
+    @root_validator(skip_on_failure=True, allow_reuse=True)  # a notebook may load this module again
     def validate_environment(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Build the clients, as ChatOpenAI does, but with HTTP clients of ours where none are handed in."""
         if values["http_client"] or values["http_async_client"]:

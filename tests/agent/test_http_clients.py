@@ -7,6 +7,7 @@ import gc
 import shutil
 import ssl
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -227,3 +228,11 @@ def test_a_client_that_is_handed_in_is_used() -> None:
     with httpx.Client() as client:
         llm = OpenAIModel(api_key="none", http_client=client)
         assert http_of(llm.client) is client
+
+
+def test_its_module_may_be_loaded_again() -> None:
+    """As a notebook does with ``%autoreload``; a validator must not be taken for a second one of its name."""
+    code = (
+        "import importlib, agent.openai_model as module; importlib.reload(module).OpenAIModel(api_key='none')"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
