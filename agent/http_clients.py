@@ -7,10 +7,11 @@ for an asynchronous one that hardly ever is; that took longer than everything el
 from __future__ import annotations
 
 import asyncio
+import os
+import ssl
 from contextlib import suppress
 from typing import Any
 
-import httpx
 from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
 
 
@@ -31,17 +32,15 @@ class _AsyncClient(DefaultAsyncHttpxClient):
             loop.create_task(self.aclose())  # noqa: RUF006 - the loop holds it; there is nobody to wait for it
 
 
-def make_clients(**options: Any) -> dict[str, Any]:
-    """A client of each kind, named as ChatOpenAI takes them. ``options`` are those of httpx's clients.
+def make_clients(tls: ssl.SSLContext, *, ours: bool = False) -> dict[str, Any]:
+    """A client of each kind, named as ChatOpenAI takes them.
 
-    As with httpx's own, the environment names authorities and proxies, unless ``trust_env`` is False.
+    As with OpenAI's own, the environment names proxies, and OPENAI_PROXY is LangChain's word for one; but
+    requests to ``ours``, a server in this process, must not leave it.
 
     Raises:
         ImportError, ValueError: a proxy that httpx cannot use.
-        OSError: a file of certificates that cannot be read.
     """
-    tls = httpx.create_ssl_context(trust_env=options.get("trust_env", True))
-    return {
-        "http_client": _Client(verify=tls, **options),
-        "http_async_client": _AsyncClient(verify=tls, **options),
-    }
+    proxy = None if ours else os.environ.get("OPENAI_PROXY") or None
+    options: dict[str, Any] = {"verify": tls, "trust_env": not ours, "proxy": proxy}
+    return {"http_client": _Client(**options), "http_async_client": _AsyncClient(**options)}

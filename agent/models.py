@@ -97,22 +97,16 @@ def load_model(name: str | None = None, base_url: str | None = None) -> BaseChat
 
 def build(choice: Choice, settings: Settings) -> BaseChatModel:
     """Build the chat model of a choice; the embedded one is loaded here, once per process."""
-    from agent.openai_model import OpenAIModel
+    from concurrent.futures import ThreadPoolExecutor
 
-    url, headers = _user_apart(choice.base_url)
-    options: dict[str, Any] = {"api_key": settings.api_key or "none", "base_url": url}
-    options |= {"default_headers": headers} if headers else {}
-    if choice.path:
+    import httpx
+
+    address = _address(choice, settings)
+    with ThreadPoolExecutor(1) as aside:
+        # Reading all authorities' certificates needs no Python, so it goes on beside the long imports.
+        tls = aside.submit(httpx.create_ssl_context, trust_env=not choice.path)
         from agent.http_clients import make_clients
-        from agent.local_model import serve
-
-        server = serve(choice.path)
-        # Requests to this process must not leave it through a proxy of the environment.
-        options = {
-            "api_key": server.key,
-            "base_url": f"{server.url}/v1",
-            **make_clients(trust_env=False),
-        }
+        from agent.openai_model import OpenAIModel
     try:
         return OpenAIModel(
             model=choice.name,
@@ -120,12 +114,24 @@ def build(choice: Choice, settings: Settings) -> BaseChatModel:
             max_tokens=settings.max_tokens,
             timeout=settings.model_timeout_s,
             max_retries=0,
-            **options,
+            **address,
+            **make_clients(tls.result(), ours=bool(choice.path)),
         )
     except (ImportError, ValueError, OSError) as error:  # a proxy or certificates that httpx cannot use
         raise SettingsError(
             f"the model's client cannot be built, check the proxy settings and SSL_CERT_FILE: {error}"
         ) from None
+
+
+def _address(choice: Choice, settings: Settings) -> dict[str, Any]:
+    """Where requests go and what lets them in, named as ChatOpenAI takes it."""
+    if choice.path:
+        from agent.local_model import serve
+
+        server = serve(choice.path)
+        return {"api_key": server.key, "base_url": f"{server.url}/v1"}
+    url, headers = _user_apart(choice.base_url)
+    return {"api_key": settings.api_key or "none", "base_url": url, "default_headers": headers or None}
 
 
 def _user_apart(url: str) -> tuple[str, dict[str, str]]:

@@ -2,29 +2,30 @@
 
 langchain-openai 0.1.3 raises out of ``invoke`` when arguments are a list, a string or an object that is no
 JSON text, although the reply is in hand and paid for. Here such a call is one more invalid tool call.
-Besides, it is ready sooner: its HTTP clients come from ``agent.http_clients``.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, ToolCall
 from langchain_core.outputs import ChatResult
-from langchain_core.pydantic_v1 import root_validator
+from langchain_core.pydantic_v1 import Field
 from langchain_openai import ChatOpenAI
 
 from agent.call_arguments import read_arguments, written
-from agent.http_clients import make_clients
 from agent.redaction import redact
 from agent.results import CallFault
 
 
 class OpenAIModel(ChatOpenAI):
     """A ChatOpenAI whose replies never fail for their tool calls; ``load_model`` returns it."""
+
+    # No part of what callbacks, and LangChain's cache of replies, know a model by.
+    http_client: Any = Field(default=None, exclude=True, repr=False)
+    http_async_client: Any = Field(default=None, exclude=True, repr=False)
 
     @property
     def lc_secrets(self) -> dict[str, str]:
@@ -35,16 +36,6 @@ class OpenAIModel(ChatOpenAI):
     def __repr_str__(self, join_str: str) -> str:
         """What both ``repr`` and ``str`` show; a proxy's address may hold its password."""
         return redact(super().__repr_str__(join_str))
-
-    @root_validator(skip_on_failure=True, allow_reuse=True)  # a notebook may load this module again
-    def validate_environment(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Build the clients, as ChatOpenAI does, but with HTTP clients of ours where none are handed in."""
-        if values["http_client"] or values["http_async_client"]:
-            return super().validate_environment(values)
-        proxy = values["openai_proxy"] or os.environ.get("OPENAI_PROXY") or None
-        built = super().validate_environment({**values, **make_clients(proxy=proxy)})
-        # As fields they would be part of what callbacks, and LangChain's cache of replies, know a model by.
-        return {**built, "http_client": None, "http_async_client": None}
 
     def _create_chat_result(self, response: Any) -> ChatResult:
         # A service that sends odd types would be warned of at every reply.
