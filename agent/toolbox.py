@@ -51,7 +51,8 @@ class Toolbox:
         The same call runs once. ``seconds_left`` tells how long a tool may take at most, whatever its own
         deadline.
         """
-        wanted = {self._key(action): action for action in actions}
+        keys = [_key(action) for action in actions]
+        wanted = dict(zip(keys, actions, strict=True))
         begun = {
             key: self._begin(action, self._previous.get(key), seconds_left())
             for key, action in wanted.items()
@@ -62,7 +63,7 @@ class Toolbox:
         self._count_strikes(wanted, batch)
         again = all(key in self._previous and not seen.ran for key, seen in batch.items())
         self.repeats = self.repeats + 1 if again else 0
-        told = tuple(self._told(action, batch[self._key(action)]) for action in actions)
+        told = tuple(self._told(action, batch[key]) for key, action in zip(keys, actions, strict=True))
         # A call that was not run again is remembered by what it said when it was.
         self._previous = {
             key: seen if seen.ran else self._previous.get(key, seen) for key, seen in batch.items()
@@ -73,10 +74,6 @@ class Toolbox:
         """Raise LimitReached when the same call has come once more than is borne."""
         if self.repeats >= self._limits.max_repeats:
             raise LimitReached(StopReason.REPEATED_ACTION)
-
-    def _key(self, action: Action) -> str:
-        """Two calls are the same when tool and input are, but for blanks, and both can be run or neither."""
-        return call_key(action.tool, action.input) + (action.fault.kind if action.fault else "")
 
     def _begin(self, action: Action, earlier: Observation | None, seconds_left: float) -> Begun | Observation:
         """Set a call to work, or say why it is not made."""
@@ -138,6 +135,11 @@ class Toolbox:
             return seen
         note = self._say("tool_switched_off", tool=action.tool, failures=self._limits.max_tool_failures)
         return Observation(f"{seen.text}\n{note}", seen.ok, seen.duration_s, seen.ran)
+
+
+def _key(action: Action) -> str:
+    """Two calls are the same when tool and input are, but for blanks, and both can be run or neither."""
+    return call_key(action.tool, action.input) + (action.fault.kind if action.fault else "")
 
 
 def _ended(call: Begun) -> ToolEnded:
