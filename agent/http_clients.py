@@ -1,7 +1,12 @@
-"""The HTTP clients under a chat model: as OpenAI's library makes its own, but with one TLS context for both.
+"""The HTTP clients under a chat model: as OpenAI's library makes its own, but for two things.
 
-Left to itself the library reads the certificates of all authorities twice, for a client that is asked and
-for an asynchronous one that hardly ever is; that took longer than everything else at a model's start.
+They share one TLS context. Left to itself the library reads the certificates of all authorities twice, for a
+client that is asked and for an asynchronous one that hardly ever is; that took longer than everything else at
+a model's start.
+
+And they keep every connection that they may open. With more open than are kept (100 of 1,000 in the library)
+httpcore 1.0.9 closes one that it has just handed to another thread: that request fails with a bad file
+descriptor, or waits for a reply that never comes.
 """
 
 from __future__ import annotations
@@ -12,7 +17,10 @@ import ssl
 from contextlib import suppress
 from typing import Any
 
+import httpx
 from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
+
+_CONNECTIONS = 1000  # as many as OpenAI's library opens
 
 
 class _Client(DefaultHttpxClient):
@@ -42,5 +50,6 @@ def make_clients(tls: ssl.SSLContext, *, ours: bool = False) -> dict[str, Any]:
         ImportError, ValueError: a proxy that httpx cannot use.
     """
     proxy = None if ours else os.environ.get("OPENAI_PROXY") or None
-    options: dict[str, Any] = {"verify": tls, "trust_env": not ours, "proxy": proxy}
+    limits = httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_CONNECTIONS)
+    options: dict[str, Any] = {"verify": tls, "trust_env": not ours, "proxy": proxy, "limits": limits}
     return {"http_client": _Client(**options), "http_async_client": _AsyncClient(**options)}

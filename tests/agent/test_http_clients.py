@@ -62,7 +62,7 @@ def properties(client: Any) -> dict[str, Any]:
         "timeout": client.timeout,
         "redirects": (client.follow_redirects, client.max_redirects),
         "trust_env": client.trust_env,
-        "limits": [(each._max_connections, each._max_keepalive_connections) for each in pools],
+        "connections": [each._max_connections for each in pools],
         "expiry": [each._keepalive_expiry for each in pools],
         "proxies": [
             (key.pattern, mount and (type(mount._pool), str(mount._pool._proxy_url.origin)))
@@ -84,6 +84,13 @@ def test_they_are_set_up_as_openais_own(environment: dict[str, str], monkeypatch
     assert properties(http_of(llm.client)) | {"timeout": None} == properties(own) | {"timeout": None}
     own_async = openai.AsyncOpenAI()._client
     assert properties(http_of(llm.async_client)) == properties(own_async)
+
+
+def test_they_keep_every_connection_that_they_may_open() -> None:
+    llm: Any = load_model("m")
+    for completions in (llm.client, llm.async_client):
+        pool = http_of(completions)._transport._pool
+        assert pool._max_keepalive_connections == pool._max_connections
 
 
 def test_both_share_one_tls_context() -> None:
