@@ -7,7 +7,7 @@ import os
 import traceback
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from langchain.memory import ConversationBufferWindowMemory
 from langchain_core.language_models import BaseChatModel
@@ -28,20 +28,20 @@ from agent.models import is_llama_cpp, load_model, name_of
 from agent.observing import describe
 from agent.prompt_cache import prime
 from agent.protocols.tool_calls import ToolCallsProtocol
-from agent.recorded import read_trace
 from agent.redaction import redact, shown
 from agent.registry import check_native
 from agent.results import Event, RunResult, Step, StopReason
 from agent.seams import World, live_ask, live_begin
 from agent.settings import Switch, load_settings
 from agent.setup import Setup
-from agent.splice import Splice
 from agent.steps import Steps
-from agent.tape import Differs, TapeEnds
 from agent.toolspecs import specs_of
-from agent.trace import RunTrace
 from agent.tracing_notice import tell_of_tracing
 from prompts import LANGUAGES, Language, language_of, speaker
+
+if TYPE_CHECKING:
+    from agent.splice import Splice
+    from agent.trace import RunTrace
 
 OnEvent = Callable[[Event], None]
 
@@ -132,6 +132,11 @@ class Agent:
         Raises SettingsError for a file that is no trace, a step or a tool that is not to be had, and where
         the steps before would not be the same today.
         """
+        # Most runs are never resumed, and should not wait for it.
+        from agent.recorded import read_trace
+        from agent.splice import Splice
+        from agent.tape import Differs, TapeEnds
+
         splice = Splice(read_trace(trace)[-1], from_step, self._tools)
         setup = replace(splice.setup, model=name_of(self._llm), price=self._price)
         try:
