@@ -27,9 +27,8 @@ def as_html(result: RunResult) -> str:
 
 def _summary(result: RunResult) -> str:
     forced = ", asked for" if result.forced else ""
-    used = (
-        f"{result.usage.requests} requests, {_tokens(result.usage.total_tokens)}, {result.duration_s:.1f} s"
-    )
+    asked = "1 request" if result.usage.requests == 1 else f"{result.usage.requests} requests"
+    used = f"{asked}, {_tokens(result.usage.total_tokens)}, {result.duration_s:.1f} s"
     return f"{result.stop_reason}{forced}: {used} ({result.model}, {result.protocol})"
 
 

@@ -27,7 +27,9 @@ class Splice:
     def __init__(self, run: RecordedRun, from_step: int, tools: Sequence[BaseTool]) -> None:
         begun = sum(record["event"] == "step_started" for record in run.records)
         if type(from_step) is not int or not 1 <= from_step <= begun:
-            raise SettingsError(f"the run has {begun} steps, so none can go on from step {shown(from_step)}")
+            raise SettingsError(
+                f"the run ends with step {begun}: none can go on from step {shown(from_step)}"
+            )
         self.setup = setup_of(run)
         self._tools = {tool.name: tool for tool in tools}
         missing = [tool.name for tool in self.setup.tools if tool.name not in self._tools]

@@ -56,7 +56,7 @@ class ScriptedModel(BaseChatModel):
         """Raise ScriptError unless each reply was asked for, and no more: an agent may swallow the error."""
         asked, scripted = len(self._requests), len(self.replies)
         if asked != scripted:
-            raise ScriptError(f"{scripted} replies were scripted, {asked} were asked for")
+            raise ScriptError(f"replies in the script: {scripted}, asked for: {asked}")
 
     @property
     def _llm_type(self) -> str:
@@ -77,7 +77,7 @@ class ScriptedModel(BaseChatModel):
             self._requests.append(list(messages))
             self._options.append({"stop": stop, **kwargs})
             if number >= len(self.replies):
-                raise ScriptError(f"request {number + 1}, but the script has {len(self.replies)} replies")
+                raise ScriptError(f"request {number + 1}, but the script ends with reply {len(self.replies)}")
             reply = self.replies[number]
         if isinstance(reply, BaseException):
             raise reply

@@ -22,6 +22,8 @@ def lines_of(path: Path) -> Iterator[tuple[int, str]]:
     """
     try:
         data = path.read_bytes()
+    except IsADirectoryError:
+        raise SettingsError(f"{path} is a folder: name one of the traces in it") from None
     except (OSError, ValueError) as error:  # the latter for a path that no file can have
         reason = getattr(error, "strerror", None) or error
         raise SettingsError(f"{path} cannot be read ({reason})") from None

@@ -111,7 +111,7 @@ MISTAKES = {
     "a file that is no trace": (["--replay", "notes.txt"], "notes.txt: line 1 is no record of a trace"),
     "an empty file": (["--replay", "empty"], "holds no run"),
     "no trace to go on with": (["--replay", "empty", "--from-step", "1"], "holds no run"),
-    "a step that is none": (["--replay", "t.jsonl", "--from-step", "9"], "the run has 2 steps"),
+    "a step that is none": (["--replay", "t.jsonl", "--from-step", "9"], "the run ends with step 2"),
     "a place that cannot be written": (["--trace", "notes.txt/t", "a"], "no trace can be written to"),
 }
 

@@ -62,4 +62,4 @@ def test_a_run_without_an_answer_shows_why() -> None:
     page = Read(result._repr_html_())
 
     assert result.error in page.texts
-    assert any(text.startswith("max_iterations: 1 requests") for text in page.texts)
+    assert any(text.startswith("max_iterations: 1 request,") for text in page.texts)

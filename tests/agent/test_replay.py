@@ -380,9 +380,13 @@ def test_a_file_that_is_no_trace_is_one_clear_sentence(path: Path, kind: str) ->
 
 
 def test_a_file_that_is_not_there_is_said(path: Path) -> None:
-    for missing in (path, path.parent):
-        with pytest.raises(SettingsError, match="cannot be read"):
-            replay(missing)
+    with pytest.raises(SettingsError, match="cannot be read"):
+        replay(path)
+
+
+def test_a_folder_gets_a_way_out(path: Path) -> None:
+    with pytest.raises(SettingsError, match="is a folder: name one of the traces in it"):
+        replay(path.parent)
 
 
 @each_dialect

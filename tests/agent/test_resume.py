@@ -85,7 +85,7 @@ def test_a_run_that_was_cut_off_goes_on_where_it_ended(path: Path, dialect: Dial
     agent, _ = other(dialect, dialect.answer("second"))
 
     assert agent.resume(path, 2).answer == "second"
-    with pytest.raises(SettingsError, match="the run has 2 steps, so none can go on from step 3"):
+    with pytest.raises(SettingsError, match="the run ends with step 2: none can go on from step 3"):
         agent.resume(path, 3)
 
 
@@ -93,7 +93,7 @@ def test_a_run_that_was_cut_off_goes_on_where_it_ended(path: Path, dialect: Dial
 def test_a_step_that_there_is_not_is_said(path: Path, step: Any) -> None:
     record(path, TEXT)
     agent, model = other(TEXT, TEXT.answer())
-    with pytest.raises(SettingsError, match=r"the run has 3 steps, so none can go on from step "):
+    with pytest.raises(SettingsError, match=r"the run ends with step 3: none can go on from step "):
         agent.resume(path, step)
     assert model.requests == []
 

@@ -60,9 +60,9 @@ def test_a_request_past_the_script_raises() -> None:
     model = ScriptedModel(replies=["one"])
     model.invoke("q")
 
-    with pytest.raises(ScriptError, match="request 2, but the script has 1 replies"):
+    with pytest.raises(ScriptError, match="request 2, but the script ends with reply 1"):
         model.invoke("q")
-    with pytest.raises(ScriptError, match="1 replies were scripted, 2 were asked for"):
+    with pytest.raises(ScriptError, match="replies in the script: 1, asked for: 2"):
         model.assert_done()
 
 
@@ -70,7 +70,7 @@ def test_replies_left_over_raise() -> None:
     model = ScriptedModel(replies=["one", "two"])
     model.invoke("q")
 
-    with pytest.raises(ScriptError, match="2 replies were scripted, 1 were asked for"):
+    with pytest.raises(ScriptError, match="replies in the script: 2, asked for: 1"):
         model.assert_done()
 
 
@@ -78,7 +78,7 @@ def test_a_run_past_the_script_ends_in_a_result_and_assert_done_tells() -> None:
     model = ScriptedModel(replies=["Action: Calculator[1]"])
     result = run_agent("q", llm=model)
 
-    assert "request 2, but the script has 1 replies" in (result.error or "")
+    assert "request 2, but the script ends with reply 1" in (result.error or "")
     with pytest.raises(ScriptError):
         model.assert_done()
 

@@ -49,7 +49,7 @@ def test_a_script_that_ran_out_is_no_services_fault(dialect: Dialect, language: 
     result = run_agent("2+2?", llm=model, language=language, protocol=dialect.protocol)
 
     assert (result.stop_reason, result.usage.requests, result.usage.retries) == ("model_error", 1, 1)
-    assert result.error == f"{SAID[language]}ScriptError: request 2, but the script has 1 replies"
+    assert result.error == f"{SAID[language]}ScriptError: request 2, but the script ends with reply 1"
 
 
 @each_language
