@@ -21,13 +21,16 @@ class Claim:
     note: str
 
 
-def claims(sections: Sequence[Mapping[str, Any]]) -> list[Claim]:
-    """Every claim, beside the figures of a comparison as ``measures.sections`` gives them."""
+def claims(sections: Sequence[Mapping[str, Any]], *, recorded: bool = False) -> list[Claim]:
+    """Every claim, beside the figures of a comparison as ``measures.sections`` gives them.
+
+    ``recorded``: the replies were played from a recording, so seconds say nothing of a model.
+    """
     named: dict[str, Figures] = {each["title"]: each["contenders"] for each in sections}
     main, extra = named.get(ALL, {}), named.get(EXTRAS, {})
     return [
         _success(main),
-        _seconds(main),
+        _seconds(main, recorded=recorded),
         _tokens(main),
         _saving(extra),
         _retries(extra),
@@ -43,9 +46,11 @@ def _success(main: Figures) -> Claim:
     )
 
 
-def _seconds(main: Figures) -> Claim:
+def _seconds(main: Figures, *, recorded: bool) -> Claim:
     measured = _both(main, "bare", "ours-text", lambda own: f"{own['median_s']:.2f} s")
-    if "bare" in main and "ours-text" in main and main["bare"]["median_s"]:
+    if recorded:
+        measured = f"{NOT_HERE}: the replies are played from a recording"
+    elif "bare" in main and "ours-text" in main and main["bare"]["median_s"]:
         measured += f" (agent / bare: {main['ours-text']['median_s'] / main['bare']['median_s']:.2f})"
     return Claim(
         "A question takes the bare model 1.2 s and the agent 0.76 s (agent / bare: 0.63).",
@@ -113,4 +118,4 @@ def _share(own: Mapping[str, Any]) -> str:
 
 def _mean_retries(own: Mapping[str, Any]) -> str:
     mean, runs = own["mean_retries_after_error"], own["runs_with_tool_errors"]
-    return f"{mean:.2f} ({runs} runs)" if runs else "no tool failed"
+    return f"{mean:.2f} ({runs} {'run' if runs == 1 else 'runs'})" if runs else "no tool failed"

@@ -38,7 +38,7 @@ _LLAMA_CPP = (
     "grammar. ours-text has a grammar and worked examples too: both are defaults of the product where "
     "llama.cpp answers."
 )
-_RECORDED = (
+RECORDED = (
     "The replies were played from a recording: tokens are those of the recorded model, and seconds say what "
     "the loops took and nothing of a model. Nothing that changes what a model replies shows here."
 )
@@ -50,4 +50,4 @@ def notes(identity: Mapping[str, Any]) -> Iterator[str]:
     if identity.get("llama.cpp"):
         yield _LLAMA_CPP
     if identity.get("recording"):
-        yield _RECORDED
+        yield RECORDED

@@ -11,7 +11,7 @@ from scripts.comparing.charts import CHARTS
 from scripts.comparing.claims import claims
 from scripts.comparing.journal import Journal
 from scripts.comparing.measures import pairs, sections
-from scripts.comparing.notes import notes
+from scripts.comparing.notes import RECORDED, notes
 from scripts.comparing.tables import aligned, cells, kind_cells, markdown_table, pair_cells
 from scripts.figures import ROOT
 from scripts.scoring import load_tasks
@@ -23,6 +23,7 @@ def record(journal: Journal) -> dict[str, Any]:
     """Everything that comparison.json holds."""
     developed = {task.question for task in load_tasks(DEVELOPED_WITH)}
     groups = sections(journal.rows, journal.header["first_tasks"], developed)
+    identity = journal.header["identity"]
     return {
         **journal.header,
         "runs": len(journal.rows),
@@ -30,8 +31,8 @@ def record(journal: Journal) -> dict[str, Any]:
         "contenders": {name: ARMS[name].what for name in ARMS if any(r.agent == name for r in journal.rows)},
         "sections": groups,
         "pairs": pairs(journal.rows),
-        "claims": [asdict(claim) for claim in claims(groups)],
-        "notes": [*notes(journal.header["identity"])],
+        "claims": [asdict(claim) for claim in claims(groups, recorded="recording" in identity)],
+        "notes": [*notes(identity)],
     }
 
 
@@ -44,6 +45,8 @@ def terminal(content: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", "Claims of the original design")
     for claim in content["claims"]:
         yield from (f"  {claim['claimed']}", f"    measured: {claim['measured']}")
+    if RECORDED in content["notes"]:
+        yield from ("", RECORDED)
 
 
 def markdown(content: Mapping[str, Any]) -> str:

@@ -97,7 +97,10 @@ def test_the_committed_recording_still_fits_every_contender(
     assert {(task, name) for task in RECORDED for name in ARMS if name not in extra or task != "c13"} == {
         *kept(tmp_path)
     }
-    assert "The replies were played from a recording" in (tmp_path / "comparison.md").read_text("utf-8")
+    for said in ((tmp_path / "comparison.md").read_text("utf-8"), capsys.readouterr().out):
+        assert "The replies were played from a recording" in said
+        assert "agent / bare: 0.63" in said  # what is claimed
+        assert said.count("agent / bare") == 1  # and not held against seconds of no model
 
 
 def test_a_recording_that_no_longer_fits_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

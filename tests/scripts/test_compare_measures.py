@@ -138,7 +138,7 @@ def test_each_claim_stands_beside_what_was_measured() -> None:
     assert tokens == "2,000 tokens and 2.0 requests a question"
     assert saving.startswith(NOT_HERE)
     assert "220 tokens a question by its default cap of 15 and 110 by a cap of 6 (50% saved)" in saving
-    assert retries == "executor: executor-raising 0.00 (1 runs), executor-react 1.00 (1 runs)"
+    assert retries == "executor: executor-raising 0.00 (1 run), executor-react 1.00 (1 run)"
 
 
 def test_a_claim_whose_contenders_did_not_run_cannot_be_checked() -> None:
