@@ -63,6 +63,8 @@ class Run:
                         observations = self.toolbox.run(decision.actions, self.meter.seconds_left)
                         self.protocol.add_observations(decision, observations)
                         yield self._end(reply, decision, observations)
+                        if self.toolbox.answer:
+                            return self.result(StopReason.FINAL_ANSWER, self.toolbox.answer)
                     case Malformed():
                         yield self._end(reply, decision, error=self.protocol.add_correction(decision))
                 self.toolbox.check()

@@ -82,7 +82,7 @@ _MESSAGE: Fields = {
 _LIMITS: Fields = {**_fields(Limits), "at_cap": frozenset({"answer", "error"})}
 _TOOL: Fields = {
     **{"name": TOOL, "description": OUTSIDE, "input_required": OUTSIDE, "schema": SCHEMA},
-    "metadata": _keys("timeout_s", "repeatable"),
+    **{"return_direct": OUTSIDE, "metadata": _keys("timeout_s", "repeatable")},
 }
 _USAGE: Fields = {**_fields(Usage), "total_tokens": OUTSIDE}
 _ACTION: Fields = {

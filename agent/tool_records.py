@@ -15,13 +15,14 @@ _METADATA = ("timeout_s", "repeatable")
 
 
 def of_tool(tool: BaseTool) -> dict[str, Any]:
-    """All that the model is told of a tool, and what bounds its calls."""
+    """All that the model is told of a tool, and what bounds its calls and the run."""
     (spec,) = specs_of([tool])
     takes_one_text = tool.args_schema is None and isinstance(tool, Tool)
     metadata = tool.metadata or {}
     return {
         "name": tool.name,
         "description": tool.description,
+        "return_direct": tool.return_direct,
         "metadata": {name: metadata[name] for name in _METADATA if name in metadata},
         "input_required": spec.input_required,
         "schema": None if takes_one_text else tool.get_input_schema().schema(),
@@ -30,20 +31,19 @@ def of_tool(tool: BaseTool) -> dict[str, Any]:
 
 def stand_in(record: dict[str, Any]) -> BaseTool:
     """A tool that looks to the model like the one that was recorded, and is never run."""
-    name, description, metadata = record["name"], record["description"], record["metadata"]
-    schema: Any = record["schema"]
+    schema, metadata = record["schema"], record["metadata"]
+    told: dict[str, Any] = {name: record[name] for name in ("name", "description")}
+    told["return_direct"] = bool(record.get("return_direct"))  # earlier versions did not record it
     if schema is None:
         metadata = {**metadata, "input_required": record["input_required"]}
-        return Tool(name=name, description=description, metadata=metadata, func=_never)
+        return Tool(**told, metadata=metadata, func=_never)
 
     class Recorded(BaseModel):
         @classmethod
         def schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
             return deepcopy(schema)
 
-    return StructuredTool(
-        name=name, description=description, metadata=metadata, func=_never, args_schema=Recorded
-    )
+    return StructuredTool(**told, metadata=metadata, func=_never, args_schema=Recorded)
 
 
 def _never(*_: Any, **__: Any) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from langchain_core.tools import BaseTool
 
@@ -37,6 +38,7 @@ class Toolbox:
         note: Note = lambda _: None,
     ) -> None:
         self.repeats = 0  # steps in a row that asked only for what had just been asked
+        self.answer = ""  # what a tool with return_direct has just returned: it ends the run
         self._tools = {tool.name: tool for tool in tools}
         self._limits = limits
         self._say = say
@@ -61,6 +63,8 @@ class Toolbox:
             key: call if isinstance(call, Observation) else self._observe(call) for key, call in begun.items()
         }
         self._count_strikes(wanted, batch)
+        direct = (seen.text for key, seen in batch.items() if self._is_direct(wanted[key].tool, seen))
+        self.answer = next(direct, "")
         again = all(key in self._previous and not seen.ran for key, seen in batch.items())
         self.repeats = self.repeats + 1 if again else 0
         told = tuple(self._told(action, batch[key]) for key, action in zip(keys, actions, strict=True))
@@ -104,8 +108,10 @@ class Toolbox:
                 ok, text = False, self._say("tool_failed", tool=name, error=error)
             case ToolTimedOut(name):
                 ok, text = False, self._say("tool_timeout", tool=name, seconds=f"{call.timeout_s:.3g}")
-        text = shorten(text, self._limits.max_observation_chars, self._say)
-        return Observation(text, ok, call.duration_s)
+        observation = Observation(text, ok, call.duration_s)
+        if self._is_direct(name, observation):  # no model is to read it, so it stays whole
+            return observation
+        return replace(observation, text=shorten(text, self._limits.max_observation_chars, self._say))
 
     def _refusal(self, tool: str, fault: CallFault) -> str:
         """What the model is told of a call that cannot be run: what is wrong, and what would be right."""
@@ -125,6 +131,10 @@ class Toolbox:
                 outcomes.setdefault(actions[key].tool, []).append(seen.ok)
         for tool, oks in outcomes.items():
             self._strikes[tool] = 0 if any(oks) else self._strikes[tool] + 1
+
+    def _is_direct(self, tool: str, seen: Observation) -> bool:
+        """Whether an observation is the answer to the question, as the tool's owner wants it."""
+        return seen.ok and seen.ran and self._tools[tool].return_direct
 
     def _is_off(self, tool: str) -> bool:
         return self._strikes[tool] >= self._limits.max_tool_failures
