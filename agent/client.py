@@ -144,11 +144,11 @@ class Client:
             raise verdict from None
 
     def _given(self, messages: Sequence[BaseMessage]) -> Any:
-        """What ``invoke`` takes: for a chat model a prompt, as LangChain's own chains hand it over.
+        """What ``invoke`` takes: as it is in LangChain a prompt, as chains hand it over.
 
         From a list it would make one itself, and validate and copy every message for that, at each request.
         """
-        if isinstance(self._llm, BaseChatModel):
+        if type(self._llm).invoke is BaseChatModel.invoke:
             return ChatPromptValue.construct(messages=list(messages))
         return list(messages)
 
@@ -229,7 +229,8 @@ def _without_own_retries(llm: BaseChatModel) -> BaseChatModel:
     """
     completions = getattr(llm, "client", None)
     client: Any = getattr(completions, "_client", None)
-    if not hasattr(client, "with_options"):
+    # A bound model shows what its own has, and takes nothing in its place.
+    if not (isinstance(llm, BaseChatModel) and hasattr(client, "with_options")):
         return llm
     patient = copy.copy(llm)
     patient.client = client.with_options(max_retries=0).chat.completions

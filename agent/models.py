@@ -7,13 +7,16 @@ model is loaded.
 from __future__ import annotations
 
 import base64
+import math
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from agent.deadline import Call
 from agent.errors import SettingsError
+from agent.redaction import redact
 from agent.settings import DEFAULT_SERVICE_MODEL, Settings, load_settings, service_url
 from agent.weights import MODELS, cached_path
 
@@ -97,16 +100,14 @@ def load_model(name: str | None = None, base_url: str | None = None) -> BaseChat
 
 def build(choice: Choice, settings: Settings) -> BaseChatModel:
     """Build the chat model of a choice; the embedded one is loaded here, once per process."""
-    from concurrent.futures import ThreadPoolExecutor
-
     import httpx
 
     address = _address(choice, settings)
-    with ThreadPoolExecutor(1) as aside:
-        # Reading all authorities' certificates needs no Python, so it goes on beside the long imports.
-        tls = aside.submit(httpx.create_ssl_context, trust_env=not choice.path)
-        from agent.http_clients import make_clients
-        from agent.openai_model import OpenAIModel
+    # Reading all authorities' certificates needs no Python, so it goes on beside the long imports.
+    tls = Call(lambda: httpx.create_ssl_context(trust_env=not choice.path), "agent-certificates")
+    from agent.http_clients import make_clients
+    from agent.openai_model import OpenAIModel
+
     try:
         return OpenAIModel(
             model=choice.name,
@@ -115,11 +116,12 @@ def build(choice: Choice, settings: Settings) -> BaseChatModel:
             timeout=settings.model_timeout_s,
             max_retries=0,
             **address,
-            **make_clients(tls.result(), ours=bool(choice.path)),
+            **make_clients(tls.result(math.inf), ours=bool(choice.path)),
         )
-    except (ImportError, ValueError, OSError) as error:  # a proxy or certificates that httpx cannot use
+    except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
         raise SettingsError(
-            f"the model's client cannot be built, check the proxy settings and SSL_CERT_FILE: {error}"
+            "the model's client cannot be built, check the proxies (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY,"
+            f" NO_PROXY, OPENAI_PROXY), SSL_CERT_FILE and SSLKEYLOGFILE: {redact(str(error))}"
         ) from None
 
 

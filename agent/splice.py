@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from langchain_core.tools import BaseTool
 
@@ -12,7 +13,7 @@ from agent.errors import SettingsError
 from agent.events import Happening, Input
 from agent.recorded import RecordedRun, setup_of
 from agent.redaction import shown
-from agent.results import StepStarted
+from agent.results import Step, StepStarted
 from agent.seams import Begun, World
 from agent.tape import Tape
 
@@ -58,8 +59,15 @@ class Splice:
         if isinstance(event, StepStarted) and event.number == self._from_step:
             self._went_live = self._tape.clock(), time.monotonic()
         if self._went_live is None:
-            self._tape.note(event)
+            self._tape.note(self._at_its_price(event))
         self._live.note(event)
+
+    def _at_its_price(self, event: Happening) -> Happening:
+        """What the tape is told of a step: it cost what the model that was recorded costs."""
+        if not isinstance(event, Step):
+            return event
+        cost_usd = self.setup.price.cost(event.usage) if self.setup.price else None
+        return replace(event, usage=replace(event.usage, cost_usd=cost_usd))
 
     def _ask(self, request: Request, seconds_left: Callable[[], float]) -> Reply:
         return (self._live.ask if self._went_live else self._tape.ask)(request, seconds_left)

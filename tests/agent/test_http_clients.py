@@ -7,6 +7,7 @@ import gc
 import shutil
 import ssl
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from agent.models import load_model
 from agent.openai_model import OpenAIModel
 from tests.service import Service, status
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 PROXY = "http://user:pw@127.0.0.1:9"
 SURROUNDINGS: list[dict[str, str]] = [
     {},
@@ -235,3 +237,35 @@ def test_a_client_that_is_handed_in_is_used() -> None:
     with httpx.Client() as client:
         llm = OpenAIModel(api_key="none", http_client=client)
         assert http_of(llm.client) is client
+
+
+UNUSABLE = {
+    "OPENAI_PROXY": "http://user:canary-pw@127.0.0.1:80x",
+    "HTTPS_PROXY": "http://user:canary-pw@127.0.0.1:80x",
+    "ALL_PROXY": "gopher://user:canary-pw@127.0.0.1",
+    "SSLKEYLOGFILE": "missing/keys",
+}
+
+
+@pytest.mark.parametrize("name", [*UNUSABLE, "NO_PROXY"])
+def test_what_no_client_can_be_built_with_is_said_with_its_variable(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, UNUSABLE.get(name, "localhost,[::1]"))  # many have it in NO_PROXY
+
+    with pytest.raises(SettingsError, match=name) as raised:
+        load_model("gpt-4o")
+    assert "canary-pw" not in str(raised.value)
+
+
+def test_a_model_can_be_had_when_the_main_thread_is_over() -> None:
+    code = (
+        "import threading, langchain_openai\nfrom agent import load_model\n"  # its import may not be late
+        "def late():\n    threading.main_thread().join()\n    print(type(load_model('gpt-4o')).__name__)\n"
+        "threading.Thread(target=late).start()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=100, cwd=ROOT, check=False
+    )
+
+    assert (done.stdout, done.stderr) == ("OpenAIModel\n", "")

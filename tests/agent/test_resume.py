@@ -168,6 +168,21 @@ def test_tokens_of_the_recorded_steps_count_towards_their_cap(path: Path, dialec
     assert (result.usage.total_tokens or 0) >= cap
 
 
+@each_dialect
+@pytest.mark.parametrize(("before", "after"), [("1/2", None), (None, "3/4"), ("1/2", "3/4")])
+def test_the_recorded_model_may_have_had_another_price(
+    path: Path, dialect: Dialect, before: str | None, after: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_PRICES", f"scripted={before}" if before else "")
+    record(path, dialect)
+    monkeypatch.setenv("AGENT_PRICES", f"other={after}" if after else "")
+    agent, _ = other(dialect, dialect.answer("second"))
+    result = agent.resume(path, 3)
+
+    assert result.answer == "second"
+    assert (result.usage.cost_usd is None) == (after is None)
+
+
 def test_the_last_run_of_a_file_is_the_one(path: Path) -> None:
     record(path, TOOLS)
     record(path, TEXT)
