@@ -11,6 +11,8 @@ from agent.results import CallFault
 MAX_DEPTH = 32  # of lists and objects in each other: deeper, and no JSON writer is safe from its recursion
 MAX_QUOTED_CHARS = 300
 
+_WRITER = json.JSONEncoder(default=str, ensure_ascii=False)
+
 
 def read_arguments(given: object) -> dict[str, object] | CallFault:
     """The arguments by name, fit to be sent again. Nothing, an empty text and null are no arguments."""
@@ -30,7 +32,7 @@ def read_arguments(given: object) -> dict[str, object] | CallFault:
 def written(value: object) -> str:
     """A value as JSON, a text as it is; for showing only."""
     try:
-        text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+        text = value if isinstance(value, str) else _WRITER.encode(value)
     except (TypeError, ValueError, RecursionError):
         text = f"({type(value).__name__})"
     return _text(text)

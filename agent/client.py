@@ -177,9 +177,9 @@ class Client:
         return {**options, "extra_body": extra_body} if extra_body else options
 
     def _bind(self, tools: Sequence[dict[str, Any]]) -> Mapping[str, Any]:
-        """How this model is handed these tools. All requests of a run share them, so it is asked but once."""
+        """How this model is handed these tools. An agent's runs share them, so it is asked but once."""
         bound_tools, options = self._bound
-        if tools is not bound_tools:
+        if tools != bound_tools:
             options = self._llm.bind_tools(tools).kwargs
             self._bound = tools, options
         return options

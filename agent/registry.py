@@ -10,6 +10,7 @@ from langchain_core.tools import BaseTool, Tool
 from langchain_core.utils.function_calling import convert_to_openai_function
 
 from agent.errors import SettingsError
+from agent.protocols.decisions import ToolSpec
 from agent.redaction import shown
 from agent.toolspecs import specs_of
 
@@ -48,7 +49,7 @@ class ToolRegistry:
 
     def schemas(self) -> list[dict[str, Any]]:
         """All tools as OpenAI function schemas."""
-        return [schema_of(tool) for tool in self._tools]
+        return [schema_of(tool, spec) for tool, spec in zip(self._tools, specs_of(self._tools), strict=True)]
 
     def __iter__(self) -> Iterator[BaseTool]:
         return iter(self._tools)
@@ -57,10 +58,13 @@ class ToolRegistry:
         return len(self._tools)
 
 
-def schema_of(tool: BaseTool) -> dict[str, Any]:
-    """One tool as an OpenAI function schema, with the names and types that its calls are held against."""
+def schema_of(tool: BaseTool, spec: ToolSpec) -> dict[str, Any]:
+    """One tool as an OpenAI function schema, with the names and types that its calls are held against.
+
+    ``spec`` is what ``specs_of`` knows of it.
+    """
     if tool.args_schema is None and isinstance(tool, Tool):
-        parameters = _one_text(tool)
+        parameters = _one_text(spec)
     else:
         schema: Any = tool.get_input_schema()
         parameters = convert_to_openai_function(schema)["parameters"]
@@ -68,9 +72,8 @@ def schema_of(tool: BaseTool) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _one_text(tool: Tool) -> dict[str, Any]:
+def _one_text(spec: ToolSpec) -> dict[str, Any]:
     """A plain Tool takes one text, under LangChain's name for it."""
-    (spec,) = specs_of([tool])
     required = list(spec.fields) if spec.input_required else []
     return {
         "type": "object",

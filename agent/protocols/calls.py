@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from agent.protocols.arguments import Argument, argument_from, read_argument, signature, unquoted
 from agent.protocols.decisions import Act, Decision, Finish, Malformed, ToolSpec
@@ -44,13 +44,19 @@ def resolve(name: str, tools: Sequence[ToolSpec]) -> ToolSpec | None:
     """The tool meant by ``name``: exact, then in any case, without a leading use/the or trailing tool."""
     if len(name) > _LONGEST_NAME:
         return None
-    bare = name.strip(_DRESS)
-    for spelling in (name.strip(), bare, _FILLER.sub("", bare).strip(_DRESS)):
+    for spelling in _spellings(name):
         exact = [tool for tool in tools if tool.name == spelling]
         alike = exact or [tool for tool in tools if tool.name.lower() == spelling.lower()]
         if len(alike) == 1:
             return alike[0]
     return None
+
+
+def _spellings(name: str) -> Iterator[str]:
+    yield name.strip()
+    bare = name.strip(_DRESS)
+    yield bare
+    yield _FILLER.sub("", bare).strip(_DRESS)
 
 
 def is_answer(name: str) -> bool:

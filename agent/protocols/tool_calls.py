@@ -54,7 +54,7 @@ class ToolCallsProtocol:
         self._scratchpad = CallScratchpad(self._say)
         self._grammar = (call_grammar_for(specs) if specs else grammar_for(())) if grammar else ""
         self._last_grammar = grammar_for((), thought=False) if grammar else ""
-        schemas = [schema_of(tool) for tool in tools]  # the agent has checked them
+        schemas = [schema_of(tool, spec) for tool, spec in zip(tools, specs, strict=True)]
         self._schemas = [] if grammar else schemas
         system = SystemMessage(content=self._system_text(schemas, instructions, in_words=grammar))
         self._start = (system, *(worked_calls(specs, language, in_words=grammar) if examples else ()))

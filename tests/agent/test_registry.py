@@ -199,11 +199,10 @@ class Counting(ScriptedModel):
         return super().bind_tools(*args, **kwargs)
 
 
-def test_tools_are_bound_once_for_all_requests_of_a_run_and_other_tools_anew() -> None:
+def test_the_same_tools_are_bound_once_and_other_tools_anew() -> None:
     model = Counting(replies=[calling(("ping", {})), "done", "done"])
     client = Client(model, timeout_s=10)
-    shown = ToolRegistry([ping]).schemas()
-    for tools in (shown, shown, ToolRegistry([PLAN]).schemas()):
+    for tools in (ToolRegistry([each]).schemas() for each in (ping, ping, PLAN)):
         client.ask(Request([HumanMessage(content="hello")], tools=tools), lambda: 10.0)
 
     assert [[each["function"]["name"] for each in sent["tools"]] for sent in model.options] == [
