@@ -13,7 +13,7 @@ import argparse
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,7 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     # After the options, because LangChain takes seconds to import.
     from scripts.benching.measured import goal_line, table
+    from scripts.figures import machine
 
+    found = machine()  # its load is that of others: later it would be our own
     seen: list[Measured] = []
     interrupted = False
     try:
@@ -60,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         # First of all, and whatever happened: minutes of measuring are in it.
         if target:
-            write(target, seen, args, interrupted)
+            write(target, seen, args, found, interrupted)
     missed = [goal for measured in seen for goal in measured.goals if not goal.ok]
     for goal in missed:
         print(goal_line(goal).strip(), file=sys.stderr)
@@ -81,7 +83,7 @@ def measure(args: argparse.Namespace) -> Iterator[Measured]:
             if "step" in args.only:
                 yield steps.measure(steps.Plan(20 if args.quick else 200, clock))
             if "growth" in args.only:
-                yield from growth.measure(quick_growth(clock) if args.quick else growth.Plan(10, clock=clock))
+                yield from growth.measure(quick_growth(clock) if args.quick else growth.Plan(20, clock=clock))
         if "crowd" in args.only:
             yield crowd.measure(crowd.Plan(3, sizes=(1, 8, 64)) if args.quick else crowd.Plan(7))
         if "startup" in args.only:
@@ -94,14 +96,20 @@ def quick_growth(clock: Clock) -> Plan:
     return Plan(5, turns=(10, 100, 1_000), characters=(1_000, 10_000, 100_000), steps=(10, 50), clock=clock)
 
 
-def write(path: Path, seen: Sequence[Measured], args: argparse.Namespace, interrupted: bool) -> None:
-    from scripts.figures import machine, versions, write_json
+def write(
+    path: Path,
+    seen: Sequence[Measured],
+    args: argparse.Namespace,
+    machine: Mapping[str, object],
+    interrupted: bool,
+) -> None:
+    from scripts.figures import versions, write_json
 
     content = {
         "date": datetime.now().astimezone().isoformat(timespec="seconds"),
         "interrupted": interrupted,
         "settings": {"only": args.only, "quick": args.quick, "cpu": args.cpu, "unpinned": args.unpinned},
-        "machine": machine(),
+        "machine": machine,
         "versions": versions(),
         "measured": [each.as_record() for each in seen],
     }
