@@ -92,10 +92,10 @@ def length(plan: Plan) -> Measured:
     goals: list[Goal] = []
     for protocol in PROTOCOLS:
         own = _beside_bare(plan, [(f"{protocol}, {n} steps", Rehearsed(protocol, n)) for n in plan.steps])
-        goals.append(_flat_over_bare(f"{protocol}: worst length over shortest, both over their bare sums", own))
+        goals.append(_flat_over_bare(f"{protocol}: worst over shortest, both over their bare sums", own))
         lines += own
     ours = {line.what: line.spreads["ours"] for line in lines if line.what.startswith("text")}
-    goals.append(_flat("text: a step of the worst length over one of the shortest", ours))
+    goals.append(_flat("text: a step of the worst over one of the shortest", ours))
     return Measured("length", "time of a step, in runs of so many", lines, goals)
 
 
