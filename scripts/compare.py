@@ -3,17 +3,17 @@
     python -m scripts.compare --model local --out scripts/results/comparison
 
 Rows and tables go to stdout, progress to stderr; --out gets comparison.md, comparison.json, charts, and
-every finished run at once, so that a rerun goes on from there. Exit: 0 measured, 1 a recording no longer
-fits the code, 2 usage or settings, 130 Ctrl-C or SIGTERM.
+every finished run at once, so that a rerun goes on from there. Exit: 0 measured, 1 the service failed runs
+(the same command tries them again) or a recording no longer fits the code, 2 usage or settings, 130 Ctrl-C
+or SIGTERM.
 """
 
 from __future__ import annotations
 
-import argparse
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,76 +24,120 @@ if not __package__:
 # Below the path that they are found on, hence E402.
 from agent.__main__ import INTERRUPTED, leave  # noqa: E402
 from agent.console import use_replacements  # noqa: E402
-from scripts.comparing.arms import ARMS, FIRST_TASKS  # noqa: E402
+from scripts.comparing.arms import FIRST_TASKS  # noqa: E402
+from scripts.comparing.mistakes import blame  # noqa: E402
+from scripts.comparing.options import parse  # noqa: E402
 from scripts.evaluate import choose  # noqa: E402
-from scripts.figures import row_line, write_json  # noqa: E402
+from scripts.figures import write_json  # noqa: E402
 from scripts.scoring import Task, load_tasks, load_weather, weather_file  # noqa: E402
 
 if TYPE_CHECKING:
+    import argparse
+
     from scripts.comparing.journal import Journal, Key
     from scripts.comparing.running import Turn
+    from scripts.comparing.sources import Source
+    from scripts.figures import Row
 
-UNFIT, MISTAKE = 1, 2
+UNFIT, FAILED, MISTAKE = 1, 1, 2
+WRITABLE = "name a folder that can be written"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure what is left to measure, write and show it; returns the exit code."""
     use_replacements(sys.stdout, sys.stderr, errors="backslashreplace")
-    args = parser().parse_args(argv)
+    args = parse("compare", __doc__.split("\n")[0], argv)
     try:
         return report_only(args) if args.report else compare(args)
     except (OSError, ValueError) as error:
-        print(f"compare: {said(error)}", file=sys.stderr)
+        print(f"compare: {error}", file=sys.stderr)
         return MISTAKE
     except KeyboardInterrupt:
         return INTERRUPTED
 
 
-def said(error: OSError | ValueError) -> str:
-    """A mistake in a sentence; one of the system's own tells a path and not what may be done about it."""
-    if isinstance(error, OSError) and error.filename:
-        return (
-            f"{error.filename} cannot be used ({error.strerror}): look at --out, which is a folder, and at "
-            "--scripted, --record, --tasks and --weather, which are files"
-        )
-    return str(error)
-
-
 def report_only(args: argparse.Namespace) -> int:
-    from scripts.comparing.journal import read
+    from scripts.comparing.journal import NAME, read
 
-    journal = read(args.out)
-    if journal is None or not journal.rows:
-        raise ValueError(f"{args.out}: no finished run is in its journal yet")
+    check_record(args.record)
+    way_out = "measure first, without --report, or name the folder of a measurement with --out"
+    if not (args.out / NAME).exists():
+        raise ValueError(f"--report: there is no {NAME} in {args.out}: {way_out}")
+    with blame("--out", args.out, "name a folder that can be read"):
+        journal = read(args.out)
+    if journal is None or not journal.finished:
+        raise ValueError(f"--report: no finished run is in the journal of {args.out} yet: {way_out}")
     write(journal, args)
     return 0
 
 
 def compare(args: argparse.Namespace) -> int:
     """Raises ValueError or OSError for a mistake of the user's."""
-    tasks = load_tasks(args.tasks)
-    chosen = choose(tasks, args.only, None)
+    tasks = tasks_of(args)
+    chosen = chosen_of(tasks, args)
     weather_path = args.weather or weather_file(args.tasks)
-    weather = load_weather(weather_path)
-    if args.record and not args.record.resolve().parent.is_dir():
-        raise ValueError(f"{args.record}: there is no such folder")
+    with blame(
+        "--weather", weather_path, "name a file of degrees by city, or put weather.json beside --tasks"
+    ):
+        weather = load_weather(weather_path)
+    check_record(args.record)
 
     # After the options, because LangChain takes seconds to import.
     from scripts.comparing import identity, journal
+    from scripts.comparing.measuring import run_all
 
     first_tasks = [task.id for task in tasks[:FIRST_TASKS]]
-    model_of, described, known = source(args)
-    wanted = turns_of(chosen, first_tasks, known, args)
-    header = identity.header(described, args.tasks, weather_path, first_tasks)
-    kept = journal.begin(args.out, header, fresh=args.fresh)
+    source = source_of(args)
+    wanted = turns_of(chosen, first_tasks, source.replies, args)
+    header = identity.header(source.identity, args.tasks, weather_path, first_tasks)
+    with blame("--out", args.out, WRITABLE):
+        kept = journal.begin(args.out, header, fresh=args.fresh)
     try:
-        run_all(left_of(wanted, kept), model_of, weather, kept, warm=not args.scripted)
+        lost = run_all(left_of(wanted, kept), source, weather, kept)
     except KeyboardInterrupt:
         show(kept)
         print(f"compare: interrupted; {args.out} keeps what is finished: run it again", file=sys.stderr)
         return INTERRUPTED
-    write(kept, args)
-    return unfit(kept, wanted, known) if known is not None else 0
+    if kept.finished:
+        write(kept, args)
+    code = unfit(kept, wanted, source.replies) if source.replies is not None else 0
+    return failed_by_service(lost, wanted, kept, args) or code
+
+
+def tasks_of(args: argparse.Namespace) -> list[Task]:
+    """Raises ValueError for a file that holds none."""
+    way_out = "name a file of tasks, as scripts/tasks/compare.jsonl is one"
+    with blame("--tasks", args.tasks, way_out):
+        tasks = load_tasks(args.tasks)
+        if not tasks:
+            raise ValueError(f"there is no task in it: {way_out}")
+    return tasks
+
+
+def chosen_of(tasks: list[Task], args: argparse.Namespace) -> list[Task]:
+    """Raises ValueError for an id that no task has."""
+    try:
+        return choose(tasks, args.only, None)
+    except ValueError as error:
+        raise ValueError(f"--only: {error}: the ids are those of {args.tasks}") from error
+
+
+def check_record(path: Path | None) -> None:
+    """Raises ValueError where a recording could not be written; it is asked before hours of measuring."""
+    if path and not path.resolve().parent.is_dir():
+        raise ValueError(f"--record {path}: there is no such folder, make it first")
+    if path and path.is_dir():
+        raise ValueError(f"--record {path} is a folder: name a file in it")
+
+
+def source_of(args: argparse.Namespace) -> Source:
+    """What answers. Raises ValueError, OSError."""
+    from scripts.comparing.sources import live, recorded
+
+    if not args.scripted:
+        return live(args.model, args.base_url)
+    with blame("--scripted", args.scripted, "name a file that --record has written"):
+        return recorded(args.scripted)
 
 
 def turns_of(
@@ -120,51 +164,6 @@ def left_of(wanted: Sequence[Turn], kept: Journal) -> list[Turn]:
     return left
 
 
-def source(
-    args: argparse.Namespace,
-) -> tuple[Callable[[Key], Any], dict[str, Any], Mapping[Key, Any] | None]:
-    """What gives a turn its model, what that is called, and for a recording the replies that it has."""
-    if args.scripted:
-        from scripts.comparing.recordings import load_recording
-
-        recording = load_recording(args.scripted)
-        return recording.model, recording.identity, recording.replies
-    from scripts.comparing import identity
-    from scripts.comparing.turns import load
-
-    llm = load(args.model, args.base_url)
-    return lambda _: llm, identity.live(args.model, args.base_url, llm), None
-
-
-def run_all(
-    left: Sequence[Turn],
-    model_of: Callable[[Key], Any],
-    weather: Mapping[str, float],
-    kept: Journal,
-    *,
-    warm: bool,
-) -> None:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from scripts.comparing.journal import uninterrupted
-    from scripts.comparing.running import play_turn, warm_up
-    from scripts.evaluate import progress_options
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, **progress_options()) as bar:
-        running = bar.add_task("", total=len(left))
-        if warm and left:
-            for name in warm_up(model_of(left[0].key), left, weather):
-                bar.update(running, description=name)
-        for turn in left:
-            bar.update(running, description=f"{turn.task.id} {turn.arm.name}")
-            row = play_turn(turn, model_of, weather)
-            with uninterrupted():
-                kept.add(row)
-            print(row_line(row), flush=True)
-            bar.advance(running)
-
-
 def show(kept: Journal) -> None:
     from scripts.comparing.report import record, terminal
 
@@ -178,11 +177,14 @@ def write(kept: Journal, args: argparse.Namespace) -> None:
     from scripts.comparing.report import markdown, record
 
     content = record(kept)
-    write_json(args.out / "comparison.json", content)
-    (args.out / "comparison.md").write_text(markdown(content), encoding="utf-8")
-    draw(content["sections"][0]["contenders"], args.out)
+    with blame("--out", args.out, WRITABLE):
+        write_json(args.out / "comparison.json", content)
+        (args.out / "comparison.md").write_text(markdown(content), encoding="utf-8")
+        for section in content["sections"][:1]:
+            draw(section["contenders"], args.out)
     if args.record:
-        left_out = write_recording(args.record, content["identity"], kept.rows)
+        with blame("--record", args.record, "name a file that can be written"):
+            left_out = write_recording(args.record, content["identity"], kept.finished)
         for key in left_out:
             print(
                 f"compare: not recorded, a request of it failed: {' '.join(map(str, key))}", file=sys.stderr
@@ -195,7 +197,7 @@ def unfit(kept: Journal, wanted: Sequence[Turn], known: Mapping[Key, Sequence[An
     from scripts.comparing.journal import key_of
 
     keys, code = {turn.key for turn in wanted}, 0
-    for row in kept.rows:
+    for row in kept.finished:
         key = key_of(row)
         if key in keys and len(row.attempt.model_spans) != len(known[key]):
             asked, has = len(row.attempt.model_spans), len(known[key])
@@ -208,46 +210,27 @@ def unfit(kept: Journal, wanted: Sequence[Turn], known: Mapping[Key, Sequence[An
     return code
 
 
-def contenders(text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",")]
-    if not set(names) <= set(ARMS):
-        raise argparse.ArgumentTypeError(f"{text!r}: choose from {', '.join(ARMS)}")
-    return list(dict.fromkeys(names))
+def failed_by_service(
+    lost: Sequence[Row], wanted: Sequence[Turn], kept: Journal, args: argparse.Namespace
+) -> int:
+    """Say how many runs the service failed, and what to do about it; returns the exit code."""
+    from scripts.comparing.outages import REASON
 
-
-def folder(text: str) -> Path:
-    if not text:
-        raise argparse.ArgumentTypeError("it is empty: name a folder")  # which Path takes for the working one
-    return Path(text)
-
-
-def positive(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
-    return int(text)
-
-
-def parser() -> argparse.ArgumentParser:
-    own = argparse.ArgumentParser(prog="compare", description=__doc__.split("\n")[0])
-    scripts = ROOT / "scripts"
-    tasks, out = scripts / "tasks" / "compare.jsonl", scripts / "results" / "comparison"
-    own.add_argument("--model", default="local", help="local (default), local-small, or a service's name")
-    own.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible service")
-    own.add_argument("--scripted", type=Path, metavar="FILE", help="recorded replies in place of a model")
-    own.add_argument("--record", type=Path, metavar="FILE", help="write the replies for --scripted")
-    own.add_argument(
-        "--out", type=folder, default=out, metavar="DIR", help="default: scripts/results/comparison"
+    done = kept.done
+    left = sum(turn.key not in done for turn in wanted)
+    if not left:
+        return 0
+    what = "the service answers only now"
+    if lost:
+        first, runs = lost[0], "1 run" if len(lost) == 1 else f"{len(lost)} runs"
+        error = first.reason.removeprefix(f"{REASON}: ")
+        what = f"{REASON} {runs} (the first, {first.task.id} {first.agent}: {error})"
+    again = "the same command without --fresh" if args.fresh else "the same command"
+    print(
+        f"compare: {what}; {left} of {len(wanted)} are not finished: {again} tries them again",
+        file=sys.stderr,
     )
-    own.add_argument("--fresh", action="store_true", help="begin anew, whatever --out holds")
-    own.add_argument("--report", action="store_true", help="run nothing: write what --out holds once more")
-    own.add_argument("--tasks", type=Path, default=tasks, metavar="FILE", help="default: compare.jsonl")
-    own.add_argument("--weather", type=Path, metavar="FILE", help="default: the table beside the tasks")
-    own.add_argument("--only", type=lambda text: text.split(","), metavar="ID,ID", help="these tasks")
-    own.add_argument(
-        "--contenders", type=contenders, default=list(ARMS), metavar="A,B", help=f"of {', '.join(ARMS)}"
-    )
-    own.add_argument("--repeat", type=positive, default=1, metavar="N", help="for services that vary")
-    return own
+    return FAILED
 
 
 if __name__ == "__main__":

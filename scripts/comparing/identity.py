@@ -55,7 +55,10 @@ def digest(files: Iterable[Path]) -> str:
 
 
 def live(name: str, base_url: str | None, llm: Any) -> dict[str, Any]:
-    """What answers in a live measurement, without a key, a path or the user part of an address."""
+    """What answers in a live measurement, without a key, a path or the user part of an address.
+
+    "llama.cpp" is None where the service does not say now what it is.
+    """
     from agent.models import choose, is_llama_cpp, name_of
     from agent.settings import load_settings
 
@@ -65,10 +68,25 @@ def live(name: str, base_url: str | None, llm: Any) -> dict[str, Any]:
         "model": name_of(llm),
         "file": choice.path.name if choice.path else "",
         "host": choice.host or urlsplit(choice.base_url).hostname,
-        "llama.cpp": is_llama_cpp(llm),
+        "llama.cpp": is_llama_cpp(llm) or (False if _answers(llm) else None),
         "temperature": getattr(llm, "temperature", None),
         "max_tokens": settings.max_tokens,
         "model_timeout_s": settings.model_timeout_s,
         "grammar": settings.grammar,
         "examples": settings.examples,
     }
+
+
+def _answers(llm: Any) -> bool:
+    """Whether the service is there at all; OpenAI's own is not asked, as ``is_llama_cpp`` does not ask it."""
+    from agent.models import ASK_OWNER_TIMEOUT_S, OPENAI_URL
+    from scripts.comparing.outages import is_out
+
+    client: Any = getattr(getattr(llm, "client", None), "_client", None)
+    if client is None or urlsplit(str(client.base_url)).hostname == urlsplit(OPENAI_URL).hostname:
+        return True
+    try:
+        client.get("/models", cast_to=object, options={"max_retries": 0, "timeout": ASK_OWNER_TIMEOUT_S})
+    except Exception as error:  # a model list that is missing or refused is an answer too
+        return not is_out(error)
+    return True

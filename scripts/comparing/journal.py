@@ -1,6 +1,7 @@
 """Every finished run, on disk at once: JSON Lines, the settings of the measurement in the first one.
 
-A rerun goes on where the file ends. A last line that was cut off (a full disk, a power cut) is dropped.
+A rerun goes on where the file ends; of a turn that was tried more than once the last line counts. A line
+that was cut off at the end (a full disk, a power cut) is dropped.
 """
 
 from __future__ import annotations
@@ -9,42 +10,58 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from scripts.comparing.outages import failed
 from scripts.contenders import Attempt, ToolCall
 from scripts.figures import Row
 from scripts.scoring import Task
 
 NAME = "journal.jsonl"
 BEFORE = "journal.before.jsonl"
+TOLD = "llama.cpp"  # the part of an identity that the service itself has to tell
 ENDING = (signal.SIGINT, signal.SIGTERM)
 Key = tuple[str, str, int]
 
 
 @dataclass
 class Journal:
-    """The runs that are kept. ``header`` is the first line; its ``identity`` may not change in a file."""
+    """The runs that are kept, one of each turn: the latest.
+
+    ``header`` is the first line; its ``identity`` may not change in a file. Once a service that was not
+    there has told what it is, a second header says so.
+    """
 
     path: Path
     header: dict[str, Any]
     rows: list[Row] = field(default_factory=list)
 
     @property
+    def finished(self) -> list[Row]:
+        """The runs that are results: the service failed none of them."""
+        return [row for row in self.rows if not failed(row)]
+
+    @property
     def done(self) -> set[Key]:
-        return {key_of(row) for row in self.rows}
+        return {key_of(row) for row in self.finished}
 
     def add(self, row: Row) -> None:
         """Keep a run; when this returns, it is on disk. Raises OSError."""
         _append(self.path, asdict(row))
-        self.rows.append(row)
+        self.rows = _latest([*self.rows, row])
 
 
 def key_of(row: Row) -> Key:
     return row.task.id, row.agent, row.repeat
+
+
+def _latest(rows: Iterable[Row]) -> list[Row]:
+    """The last row of each turn, where its first one stood."""
+    return list({key_of(row): row for row in rows}.values())
 
 
 def begin(folder: Path, header: Mapping[str, Any], *, fresh: bool = False) -> Journal:
@@ -64,6 +81,9 @@ def begin(folder: Path, header: Mapping[str, Any], *, fresh: bool = False) -> Jo
         return Journal(path, dict(header))
     _demand_same(kept.header["identity"], header["identity"], path)
     _cut_off_torn_line(path)
+    if kept.header["identity"].get(TOLD, "") is None and header["identity"].get(TOLD) is not None:
+        kept.header = dict(header)
+        _append(path, header)
     return kept
 
 
@@ -74,8 +94,10 @@ def read(folder: Path) -> Journal | None:
     if not lines:
         return None
     try:
-        header, *rows = map(json.loads, lines)
-        return Journal(path, _header(header), [_row(raw) for raw in rows])
+        header, *others = map(json.loads, lines)
+        headers = [header, *(raw for raw in others if "identity" in raw)]
+        rows = [_row(raw) for raw in others if "identity" not in raw]
+        return Journal(path, [_header(raw) for raw in headers][-1], _latest(rows))
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(
             f"{path} is no journal of a comparison ({type(error).__name__}: {error}): take another --out, "
@@ -99,6 +121,8 @@ def _row(raw: Mapping[str, Any]) -> Row:
 
 def _demand_same(kept: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -> None:
     changed = [name for name in {**kept, **wanted} if kept.get(name) != wanted.get(name)]
+    if None in (kept.get(TOLD, ""), wanted.get(TOLD, "")):  # it was not, or is not, there to be asked
+        changed = [name for name in changed if name != TOLD]
     if changed:
         raise ValueError(
             f"{path} was measured with other settings ("

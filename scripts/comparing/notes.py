@@ -51,3 +51,12 @@ def notes(identity: Mapping[str, Any]) -> Iterator[str]:
         yield _LLAMA_CPP
     if identity.get("recording"):
         yield RECORDED
+
+
+def left_out(failed: Mapping[str, int]) -> str:
+    """Which runs no figure holds, because the service failed them: how many, by contender."""
+    runs, each = sum(failed.values()), ", ".join(f"{name} {number}" for name, number in failed.items())
+    return (
+        f"Not in any figure: {runs} {'run' if runs == 1 else 'runs'} that the service failed ({each}). The "
+        "same command tries them again; a table shows the tasks that all contenders in it have finished."
+    )

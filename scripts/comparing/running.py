@@ -9,6 +9,7 @@ from typing import Any
 
 from scripts.comparing.arms import ARMS, Arm
 from scripts.comparing.journal import Key
+from scripts.comparing.outages import FEWEST, Watched, outage
 from scripts.comparing.turns import play, tools_for
 from scripts.contenders import Attempt
 from scripts.figures import Row
@@ -49,14 +50,27 @@ def warm_up(llm: Any, left: Iterable[Turn], weather: Mapping[str, float]) -> Ite
     """Ask each contender one thing that is not measured, in each language and with each set of tools.
 
     llama.cpp reads a new prompt's beginning once, for up to minutes, and has it at hand from then on. Yields
-    the name of each before it is asked; what fails here fails again where it is measured.
+    the name of each before it is asked; what fails here fails again where it is measured, so a dead service
+    is not asked for long.
     """
+    dead = 0
     for turn in {turn.head: turn for turn in left}.values():
         yield f"warming up: {turn.arm.name}"
-        attempt = Attempt()
+        attempt = Watched()
         tools = tools_for(turn.task, weather, attempt.tool_calls)
         with suppress(Exception):  # an agent may raise anything, and will again where it counts
             turn.arm.run(attempt, WARM_UP.get(turn.task.lang, WARM_UP["en"]), llm, tools, max_iterations=1)
+        dead = dead + 1 if outage(attempt) else 0
+        if dead == FEWEST:
+            return
+
+
+def is_dead(failures: Sequence[str], left: Iterable[Turn]) -> bool:
+    """Whether the service is not worth further turns: it failed every contender that has any, one by one.
+
+    ``failures`` are the contenders of the latest runs, back to the last one that it did not fail.
+    """
+    return len(failures) >= FEWEST and {turn.arm.name for turn in left} <= set(failures)
 
 
 def play_turn(turn: Turn, model_of: Callable[[Key], Any], weather: Mapping[str, float]) -> Row:

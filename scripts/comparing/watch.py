@@ -9,17 +9,22 @@ from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 
+from scripts.comparing.outages import Sent, Watched
 from scripts.contenders import Attempt
 
 
 class Watch(BaseCallbackHandler):
-    """Counts an attempt's requests and tokens, keeps its replies, and times the model."""
+    """Counts an attempt's requests and tokens, keeps its replies, times the model, and knows how it ended."""
 
     def __init__(self, attempt: Attempt) -> None:
         self._attempt = attempt
         self._began: dict[UUID, float] = {}
+        self._sent: dict[UUID, Sent] = {}
 
-    def on_chat_model_start(self, serialized: Any, messages: Any, *, run_id: UUID, **_: Any) -> None:
+    def on_chat_model_start(self, serialized: Any, messages: Any, *, run_id: UUID, **more: Any) -> None:
+        self._sent[run_id] = Sent(with_tools=bool((more.get("invocation_params") or {}).get("tools")))
+        if isinstance(self._attempt, Watched):
+            self._attempt.latest = self._sent[run_id]
         self._began[run_id] = time.perf_counter()
 
     def on_llm_end(self, response: Any, *, run_id: UUID, **_: Any) -> None:
@@ -29,9 +34,11 @@ class Watch(BaseCallbackHandler):
         self._attempt.replies.append(_kept(response.generations[0][0].message, usage))
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        self._end(run_id)
+        self._end(run_id, error)
 
-    def _end(self, run_id: UUID) -> None:
+    def _end(self, run_id: UUID, error: BaseException | None = None) -> None:
+        sent = self._sent.pop(run_id)
+        sent.error, sent.under_way = error, False
         self._attempt.model_spans.append((self._began.pop(run_id), time.perf_counter()))
 
 

@@ -170,30 +170,6 @@ def test_a_report_needs_no_model_and_runs_nothing(tmp_path: Path) -> None:
     assert (tmp_path / NAME).read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (["--only", "d04,x9"], "no task is named x9"),
-        (["--only", "d01"], "nothing is left to run"),
-        (["--record", "/no/such/folder/x.jsonl"], "there is no such folder"),
-        (["--tasks", "/no/such/file"], "/no/such/file"),
-        (
-            ["--scripted", "/no/such/file"],
-            "/no/such/file cannot be used (No such file or directory): look at",
-        ),
-        (["--out", str(RECORDING)], "look at --out, which is a folder"),
-        (["--report", "--out", "/no/such/folder"], "/no/such/folder"),
-    ],
-)
-def test_mistakes_are_said_in_a_sentence(
-    more: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["--scripted", str(RECORDING), "--out", str(tmp_path), *more]) == 2
-    err = capsys.readouterr().err
-    assert err.startswith("compare: ")
-    assert said in err
-
-
 def test_other_tasks_are_not_mixed_into_what_was_measured(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -205,12 +181,3 @@ def test_other_tasks_are_not_mixed_into_what_was_measured(
     assert "tasks: then compare.jsonl" in capsys.readouterr().err
     assert (tmp_path / NAME).read_bytes() == before
     assert main([*command, "--tasks", str(dev), "--fresh"]) == 0
-
-
-@pytest.mark.parametrize(
-    "more", [["--contenders", "ours"], ["--repeat", "0"], ["--repeat", "many"]], ids=lambda more: more[-1]
-)
-def test_an_option_that_cannot_be_meant_is_a_usage_error(more: list[str]) -> None:
-    with pytest.raises(SystemExit) as exit_:
-        main(more)
-    assert exit_.value.code == 2

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from scripts.comparing.charts import CHARTS, draw
+from scripts.comparing.claims import ORIGIN
 from scripts.comparing.journal import Journal
 from scripts.comparing.measures import of_all
+from scripts.comparing.outages import REASON
 from scripts.comparing.recordings import load_recording, write_recording
 from scripts.comparing.report import markdown, record, terminal
 from scripts.comparing.tables import aligned, markdown_table
@@ -57,6 +60,41 @@ def test_the_page_holds_every_figure_pair_claim_and_note() -> None:
 def test_a_note_stands_where_it_holds(identity: dict[str, object], said: str) -> None:
     assert said in markdown(record(journal(*ROWS, **identity)))
     assert said not in markdown(record(journal(*ROWS)))
+
+
+@pytest.mark.parametrize(
+    ("identity", "said"),
+    [
+        ({"grammar": "auto", "examples": "auto", "llama.cpp": True}, "auto (on)"),
+        ({"grammar": "auto", "examples": "auto", "llama.cpp": False}, "auto (off)"),
+        ({"grammar": "auto", "examples": "auto", "llama.cpp": None}, "auto"),
+        ({"grammar": "off", "examples": "off", "llama.cpp": True}, "off"),
+        ({"grammar": "on", "examples": "on", "llama.cpp": False}, "on"),
+    ],
+)
+def test_the_page_says_what_auto_came_to(identity: dict[str, object], said: str) -> None:
+    page = markdown(record(journal(*ROWS, **identity)))
+    assert f"| grammar | {said} |\n| examples | {said} |\n" in page
+
+
+def test_whose_claims_they_are_stands_where_they_begin() -> None:
+    content = record(journal(*ROWS))
+    page, lines = markdown(content), list(terminal(content))
+    assert "This project began with a written design" in ORIGIN
+    assert f"## What the original design claims\n\n{ORIGIN}\n\n| claim |" in page
+    assert lines[lines.index("Claims of the original design") + 1] == ORIGIN
+
+
+def test_a_run_that_the_service_failed_is_beside_the_tables_and_in_none() -> None:
+    lost = replace(row("bare", "t2"), reason=f"{REASON}: away", solved=False)
+    content = record(journal(*ROWS, lost))
+    assert (content["runs"], content["failed_by_service"]) == (3, {"bare": 1})
+    assert content["sections"] == record(journal(*ROWS))["sections"]
+    note = "Not in any figure: 1 run that the service failed (bare 1). The same command tries"
+    page = markdown(content)
+    assert page.index(note) < page.index("## All tasks within reach")
+    assert any(line.startswith(note) for line in terminal(content))
+    assert "Not in any figure" not in markdown(record(journal(*ROWS)))
 
 
 def test_the_record_can_be_written_as_json() -> None:
