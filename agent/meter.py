@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TypeVar
 
@@ -74,19 +74,16 @@ class Meter:
         if reason:
             raise LimitReached(reason)
 
-    @contextmanager
-    def paying(self, characters: Callable[[], int], timeout_s: float) -> Iterator[None]:
+    def paying(self, characters: Callable[[], int], timeout_s: float) -> AbstractContextManager[None]:
         """Around a request, and the ``add`` of its reply. Its characters are counted only for a budget.
 
         Raises LimitReached where the agent's budget has no room for it within ``timeout_s`` seconds.
         """
         if self._budget is None:
-            yield
-            return
+            return nullcontext()
         tokens = characters() // CHARS_PER_TOKEN + self._reply_tokens
         cost_usd = self._price.highest(tokens) if self._price else 0.0
-        with self._budget.paying(tokens, cost_usd, timeout_s):
-            yield
+        return self._budget.paying(tokens, cost_usd, timeout_s)
 
     def add_retries(self, retries: int) -> None:
         """Count attempts of a request that never got a reply."""

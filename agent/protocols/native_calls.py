@@ -144,7 +144,7 @@ def _with_own_ids(calls: Sequence[RawCall], used_ids: Set[str]) -> Iterator[RawC
     for call in calls:
         call_id = call.call_id if call.call_id and call.call_id not in given else next(own_ids)
         given.add(call_id)
-        yield replace(call, call_id=call_id)
+        yield call if call_id == call.call_id else replace(call, call_id=call_id)
 
 
 def _actions(calls: Sequence[RawCall], tools: Sequence[ToolSpec]) -> Iterator[Action]:
