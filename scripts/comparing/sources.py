@@ -15,8 +15,9 @@ _GREETINGS = 500
 
 @dataclass(frozen=True)
 class Source:
-    """``model_of`` gives a turn its chat model, ``greeter`` answers before the first one.
+    """``model_of`` gives a turn its chat model; ``greeter`` answers while contenders are warmed up.
 
+    With a recording that is what imports whatever they import when first used.
     ``identity`` is what a journal says of it; ``replies`` are those of a recording, by turn.
     """
 
@@ -39,9 +40,7 @@ def recorded(path: Path) -> Source:
     """Raises ValueError for a file that is no recording; OSError."""
     from agent.testing import ScriptedModel
     from scripts.comparing.recordings import load_recording
-    from scripts.comparing.turns import import_early
 
     recording = load_recording(path)
-    import_early()
     greeter = ScriptedModel(replies=["Final Answer: Hello!"] * _GREETINGS)
     return Source(recording.model, greeter, recording.identity, recording.replies)

@@ -19,16 +19,13 @@ Ask = Callable[[Attempt, list[Any]], None]
 
 def load(model: str | None, base_url: str | None) -> Any:
     """The chat model to measure with. Raises ValueError when it cannot be had."""
-    import_early()
+    # Imported here, although the agents use them: what a process pays once is no part of a run.
+    import langchain.agents
+    import langchain.memory  # noqa: F401 - to have been imported is all that is wanted
+
     from agent import load_model
 
     return load_model(model, base_url=base_url)
-
-
-def import_early() -> None:
-    """Import what agents import when first used: what a process pays once is no part of a run."""
-    import langchain.agents
-    import langchain.memory  # noqa: F401 - to have been imported is all that is wanted
 
 
 def tools_for(task: Task, weather: Mapping[str, float], calls: list[ToolCall]) -> list[Any]:
