@@ -4,9 +4,11 @@ They share one TLS context. Left to itself the library reads the certificates of
 client that is asked and for an asynchronous one that hardly ever is; that took longer than everything else at
 a model's start.
 
-And they keep every connection that they may open. With more open than are kept (100 of 1,000 in the library)
+And they keep every connection that they may open, and for a minute. With more open than are kept (100 of
+1,000 in the library), or where one's time is over (5 s in the library, while a tool may take longer),
 httpcore 1.0.9 closes one that it has just handed to another thread: that request fails with a bad file
-descriptor, or waits for a reply that never comes.
+descriptor, or waits for a reply that never comes. The price: a pool looks at each of its connections at every
+request, so hundreds of requests at once take up to twice the time.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import httpx
 from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
 
 _CONNECTIONS = 1000  # as many as OpenAI's library opens
+_KEPT_S = 60.0  # far below the minutes after which routers forget a connection
 
 
 class _Client(DefaultHttpxClient):
@@ -50,6 +53,8 @@ def make_clients(tls: ssl.SSLContext, *, ours: bool = False) -> dict[str, Any]:
         ImportError, ValueError: a proxy that httpx cannot use.
     """
     proxy = None if ours else os.environ.get("OPENAI_PROXY") or None
-    limits = httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_CONNECTIONS)
+    limits = httpx.Limits(
+        max_connections=_CONNECTIONS, max_keepalive_connections=_CONNECTIONS, keepalive_expiry=_KEPT_S
+    )
     options: dict[str, Any] = {"verify": tls, "trust_env": not ours, "proxy": proxy, "limits": limits}
     return {"http_client": _Client(**options), "http_async_client": _AsyncClient(**options)}

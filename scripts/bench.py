@@ -85,7 +85,7 @@ def measure(args: argparse.Namespace) -> Iterator[Measured]:
             if "growth" in args.only:
                 yield from growth.measure(quick_growth(clock) if args.quick else growth.Plan(20, clock=clock))
         if "crowd" in args.only:
-            yield crowd.measure(crowd.Plan(3, sizes=(1, 8, 64)) if args.quick else crowd.Plan(7))
+            yield crowd.measure(crowd.Plan(3, sizes=(1, 8, 64)) if args.quick else crowd.Plan(5))
         if "startup" in args.only:
             yield startup.measure(startup.Plan(2 if args.quick else 7))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 _SETTINGS = ("OPENAI_", "AGENT_", "LOCAL_", "LANGCHAIN_", "LANGSMITH_", "PYTHON")
-_OWN = {"OPENAI_API_KEY": "none", "NO_PROXY": "*", "AGENT_MODEL_TIMEOUT_S": "600"}
+_OWN = {"OPENAI_API_KEY": "none", "NO_PROXY": "*", "AGENT_MODEL_TIMEOUT_S": "120"}
 
 
 def without_settings(environment: Mapping[str, str]) -> dict[str, str]:

@@ -17,6 +17,7 @@ import openai
 import pytest
 from langchain_core.load import dumps
 
+from agent import Limits
 from agent.errors import SettingsError
 from agent.http_clients import make_clients
 from agent.models import load_model
@@ -65,7 +66,6 @@ def properties(client: Any) -> dict[str, Any]:
         "redirects": (client.follow_redirects, client.max_redirects),
         "trust_env": client.trust_env,
         "connections": [each._max_connections for each in pools],
-        "expiry": [each._keepalive_expiry for each in pools],
         "proxies": [
             (key.pattern, mount and (type(mount._pool), str(mount._pool._proxy_url.origin)))
             for key, mount in client._mounts.items()
@@ -88,11 +88,12 @@ def test_they_are_set_up_as_openais_own(environment: dict[str, str], monkeypatch
     assert properties(http_of(llm.async_client)) == properties(own_async)
 
 
-def test_they_keep_every_connection_that_they_may_open() -> None:
+def test_they_keep_every_connection_that_they_may_open_for_longer_than_most_tools_take() -> None:
     llm: Any = load_model("m")
     for completions in (llm.client, llm.async_client):
         pool = http_of(completions)._transport._pool
         assert pool._max_keepalive_connections == pool._max_connections
+        assert pool._keepalive_expiry > Limits().tool_timeout_s
 
 
 def test_both_share_one_tls_context() -> None:
