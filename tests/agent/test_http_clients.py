@@ -8,7 +8,9 @@ import shutil
 import ssl
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ import openai
 import pytest
 from langchain_core.load import dumps
 
-from agent import Limits
+from agent import Limits, http_clients
 from agent.errors import SettingsError
 from agent.http_clients import make_clients
 from agent.models import load_model
@@ -94,6 +96,39 @@ def test_they_keep_every_connection_that_they_may_open_for_longer_than_most_tool
         pool = http_of(completions)._transport._pool
         assert pool._max_keepalive_connections == pool._max_connections
         assert pool._keepalive_expiry > Limits().tool_timeout_s
+
+
+def test_a_crowd_is_spread_over_pools_and_few_requests_are_not() -> None:
+    all_there = threading.Barrier(3 * http_clients._CROWD)
+
+    def meet(request: httpx.Request) -> httpx.Response:
+        all_there.wait(60)
+        return httpx.Response(200, text="hello")
+
+    client = make_clients(httpx.create_ssl_context())["http_client"]
+    client._transport = client._options["transport"] = httpx.MockTransport(meet)
+    with ThreadPoolExecutor(all_there.parties) as pool:
+        replies = list(pool.map(client.get, ["http://model.invalid"] * all_there.parties))
+    assert [reply.text for reply in replies] == ["hello"] * all_there.parties
+    assert client._under_way == [0, 0, 0]
+    assert len(client._others) == 2
+
+    one_by_one = make_clients(httpx.create_ssl_context())["http_client"]
+    one_by_one._transport = httpx.MockTransport(lambda _: httpx.Response(200))
+    for _ in range(3 * http_clients._CROWD):
+        one_by_one.get("http://model.invalid")
+    assert one_by_one._others == []
+
+
+def test_a_request_that_fails_leaves_its_place() -> None:
+    def fail(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("nobody there", request=request)
+
+    client = make_clients(httpx.create_ssl_context())["http_client"]
+    client._transport = httpx.MockTransport(fail)
+    with pytest.raises(httpx.ConnectError):
+        client.get("http://model.invalid")
+    assert client._under_way == [0]
 
 
 def test_both_share_one_tls_context() -> None:
