@@ -123,7 +123,7 @@ def judge(error: BaseException, *, with_tools: bool = False) -> ModelFailed | Bu
 def _judge_status(status: int, error: BaseException, with_tools: bool) -> ModelFailed | Busy | Refused:
     failure = ModelFailed(_name(status), detail=f"status {status}: {_own_words(error)}")
     words = f"{getattr(error, 'code', None) or ''} {words_of(error)}"
-    if status in (400, 413, 422) and _TOO_LONG.search(words):
+    if status in (400, 413, 422, 500) and _TOO_LONG.search(words):  # 500: llama.cpp, while it writes
         return ContextTooLong("model_too_long")
     if status in (400, 422) and (parameter := _refused_parameter(error, words)):
         return Refused(parameter, failure)

@@ -29,7 +29,6 @@ _KEY_OR_MODEL = re.compile(
     r"api[ _-]?key|valid model id|(?:invalid|unknown) model\b|\bmodel\b.{0,80}not (?:found|exist)",
     re.IGNORECASE,
 )
-_FULL = re.compile(r"context[ _](?:length|size|window)", re.IGNORECASE)  # llama.cpp says it with 500 too
 
 
 @dataclass
@@ -79,7 +78,7 @@ def of_service(error: BaseException, *, with_tools: bool = False) -> ModelFailed
     of_key_or_model = status in _OF_THE_REQUEST and bool(_KEY_OR_MODEL.search(words))
     verdict = judge(error, with_tools=with_tools and not of_key_or_model)
     if isinstance(verdict, Busy):
-        return None if _FULL.search(words) else verdict.failure
+        return verdict.failure
     if isinstance(verdict, ContextTooLong) or not isinstance(verdict, ModelFailed):
         return None
     refused = verdict.name == "model_bad_request" and status in _OF_THE_REQUEST and not of_key_or_model

@@ -248,8 +248,13 @@ def test_no_stop_words_no_stop_parameter() -> None:
         assert "stop" not in service.requests[0]
 
 
-def test_a_context_that_is_too_long_is_told_apart() -> None:
-    with Service(repeat(context_too_long())) as service:
+@pytest.mark.parametrize(
+    "refusal",
+    [context_too_long(), status(500, {"error": {"message": "Context size has been exceeded.", "code": 500}})],
+    ids=["at once", "by llama.cpp while it writes"],
+)
+def test_a_context_that_is_too_long_is_told_apart(refusal: playing.Reply) -> None:
+    with Service(repeat(refusal)) as service:
         with pytest.raises(ContextTooLong):
             ask(service)
         assert len(service.requests) == 1
