@@ -11,6 +11,7 @@ it: thread-local connections of another user, a closed event loop, a blocked sig
 from __future__ import annotations
 
 import contextvars
+import os
 import sys
 import threading
 import time
@@ -22,6 +23,21 @@ T = TypeVar("T")
 # On Windows a wait cannot be interrupted by Ctrl-C before it ends, so a long wait is many short ones.
 # Elsewhere it is one: hundreds of threads that wake up four times a second hold up those with work to do.
 SLICE_S = 0.25 if sys.platform == "win32" else threading.TIMEOUT_MAX
+
+# One thread starts at a time. Hundreds of runs at once would otherwise all wait for the interpreter's own
+# lock, each waking up 200 times a second to ask for it; here most of them sleep, and those that are under
+# way end first.
+_turnstile = threading.Lock()
+
+
+def _free_turnstile() -> None:
+    """In a forked process: whoever was in it is in the parent, and would never leave it."""
+    global _turnstile
+    _turnstile = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where there is no fork
+    os.register_at_fork(after_in_child=_free_turnstile)
 
 
 class DeadlinePassed(Exception):
@@ -38,7 +54,9 @@ class Call(Generic[T]):
         self._error: BaseException | None = None
         self._running.acquire()
         context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(self._work,), name=name, daemon=True).start()
+        thread = threading.Thread(target=context.run, args=(self._work,), name=name, daemon=True)
+        with _turnstile:
+            thread.start()
 
     def _work(self) -> None:
         try:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextvars
+import os
 import subprocess
 import sys
 import threading
 import time
+from functools import partial
 
 import pytest
 
@@ -84,3 +86,39 @@ def test_no_call_finds_what_another_left_in_its_thread() -> None:
         return found
 
     assert not any(run_within(60, leave) for _ in range(20))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_process_can_call_though_another_thread_was_just_starting_one() -> None:
+    program = """
+import os, threading
+from agent import deadline
+
+held, over = threading.Event(), threading.Event()
+
+def start_for_ever():
+    with deadline._turnstile:
+        held.set()
+        over.wait(60)
+
+threading.Thread(target=start_for_ever, daemon=True).start()
+held.wait(60)
+child = os.fork()
+if child == 0:
+    os._exit(deadline.run_within(20, lambda: 7))
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+over.set()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "7\n", done.stderr
+
+
+def test_calls_that_are_all_made_at_once_all_end() -> None:
+    together = threading.Barrier(100)
+
+    def call(number: int) -> int:
+        together.wait(60)
+        return run_within(60, lambda: number)
+
+    calls = [Call(partial(call, number), "caller") for number in range(100)]
+    assert [each.result(60) for each in calls] == list(range(100))
