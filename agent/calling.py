@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.tools import BaseTool, Tool
 
 from agent.deadline import Call
-from agent.observing import to_text
+from agent.observing import Output, to_text
 
 Input = str | Mapping[str, object]
 
@@ -32,13 +32,13 @@ class RunningCall:
         """Seconds from its start to its end, or until now."""
         return (self._ended or time.monotonic()) - self._started
 
-    def result(self) -> str:
-        """What the tool returned, as text. Raises what it raised, or DeadlinePassed when its time is over."""
+    def result(self) -> Output:
+        """What the tool returned. Raises what it raised, or DeadlinePassed when its time is over."""
         return self._call.result(self._started + self.timeout_s - time.monotonic())
 
-    def _work(self) -> str:
+    def _work(self) -> Output:
         try:
-            return to_text(_run(self.tool, _as_tool_input(self.tool, self.given), self._callbacks))
+            return Output(to_text(_run(self.tool, _as_tool_input(self.tool, self.given), self._callbacks)))
         finally:
             self._ended = time.monotonic()
 

@@ -32,7 +32,7 @@ _turnstile = threading.Lock()
 
 def _free_turnstile() -> None:
     """In a forked process: whoever was in it is in the parent, and would never leave it."""
-    global _turnstile
+    global _turnstile  # noqa: PLW0603 - one for the whole process is the point
     _turnstile = threading.Lock()
 
 

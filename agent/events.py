@@ -61,9 +61,12 @@ class ToolStarted:
 
 @dataclass(frozen=True)
 class ToolReturned:
+    """``excerpt`` is what the model is told of ``text``, where that is not the whole of it as it is."""
+
     tool: str
     text: str
     duration_s: float
+    excerpt: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Callable
+from typing import NamedTuple
 
-from agent.redaction import redact, redact_output
+from agent.redaction import clean_ends, redact, redact_output
 from prompts import Say
 
 MAX_ERROR_CHARS = 300  # of an exception's own text
 ERROR_PREFIX = "Error:"  # how a tool that returns its errors as text says that it failed
+
+
+class Output(NamedTuple):
+    """What a tool returned; and, of a run that is played again, what the model was told of it if not all."""
+
+    text: str
+    excerpt: str = ""
 
 
 def to_text(value: object) -> str:
@@ -21,8 +30,16 @@ def to_text(value: object) -> str:
         value = value.decode("utf-8", errors="replace")
     elif isinstance(value, (dict, list, tuple)):
         value = _json(value)
-    text = "" if value is None else str(value)
-    return text.encode("utf-8", errors="replace").decode("utf-8").strip()
+    return _encodable("" if value is None else str(value)).strip()
+
+
+def _encodable(text: str) -> str:
+    if not text.isascii():  # which a text knows of itself, however long it is
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            return text.encode("utf-8", errors="replace").decode("utf-8")
+    return text
 
 
 def _json(value: object) -> str:
@@ -32,18 +49,30 @@ def _json(value: object) -> str:
         return repr(value)
 
 
-def shorten(text: str, most: int, say: Say) -> str:
-    """Cut the middle out of a long text, and say how long it was."""
+def shorten(text: str, most: int, say: Say, length: int | None = None) -> str:
+    """Cut the middle out of a long text, and say how long it was: ``length``, where some is gone already."""
     if len(text) <= most:
         return text
-    note = say("cut_observation", length=len(text))
+    note = say("cut_observation", length=length or len(text))
     half = max((most - len(note) - 2) // 2, 1)
     return f"{text[:half]}\n{note}\n{text[-half:]}"
 
 
+def excerpt(text: str, most: int, say: Say) -> str:
+    """What the model is told of a tool's output: no secret, and no more than ``most`` characters."""
+    clean = _cleaner(text)
+    ends = clean_ends(text, most // 2 + 1, clean)
+    return shorten("".join(ends) if ends else clean(text), most, say, len(text))
+
+
 def clean_output(text: str) -> str:
-    """Take secrets out of what a tool returned; an error that came as text is treated as an error."""
-    return redact(text) if text.startswith(ERROR_PREFIX) else redact_output(text)
+    """Take secrets out of what a tool returned."""
+    return _cleaner(text)(text)
+
+
+def _cleaner(output: str) -> Callable[[str], str]:
+    """An error that came as text is treated as an error."""
+    return redact if output.startswith(ERROR_PREFIX) else redact_output
 
 
 def words_of(error: BaseException) -> str:

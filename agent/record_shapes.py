@@ -127,7 +127,7 @@ REQUEST_FAILED: Fields = {
 }
 ATTEMPT_FAILED = _keys("error")
 TOOL_STARTED: Fields = {"tool": TOOL, **_keys("input", "timeout_s")}
-TOOL_RETURNED: Fields = {"tool": TOOL, **_keys("text", "duration_s")}
+TOOL_RETURNED: Fields = {"tool": TOOL, **_keys("text", "duration_s", "excerpt")}
 TOOL_RAISED: Fields = {"tool": TOOL, **_keys("error", "duration_s")}
 TOOL_TIMED_OUT: Fields = {"tool": TOOL, **_keys("duration_s")}
 STEP_STARTED = _keys("number")

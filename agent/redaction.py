@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from html.entities import codepoint2name
 from urllib.parse import unquote
@@ -21,6 +21,8 @@ MASK = "***"
 SHOWN_CHARS = 80
 SHORTEST_SECRET = 6  # masking a shorter value would eat ordinary words out of every text
 SHORTEST_PART = 16  # of a line of a secret, or of a user without a password: short ones are words and names
+SHORTEST_EDGE = 512
+LONGEST_SPELLING = 104  # of a blank, as _BLANKS has it: eight times eight backslashes and u000a
 # What people write into MAPS_KEY and its like to say that there is none, or where it will come from.
 NO_SECRETS = {"changeme", "default", "disabled", "enabled", "optional", "password"}
 NO_SECRETS |= {"private", "public", "required", "secret", "undefined"}
@@ -54,6 +56,10 @@ _SHAPES = (
 _PLAIN = re.compile(r"[A-Za-z0-9_.~-]+")  # what no encoding changes (RFC 3986, section 2.3)
 _BLANKS = r"(?:\s|\+|\\{1,8}[nrt]|(?i:%(?:25){0,4}(?:0a|0d|09|20))|\\{1,8}u00(?:0[aAdD9]|20)){1,8}"
 
+# What ends a key, a token or a user part, and how many of them are more than any shape has within.
+_PAUSE = re.compile(r"[\s'\"\u3000-\u303f\uff01-\uff0f\uff1a-\uff20]+")
+_PAUSES = 8
+
 Finder = tuple[str, re.Pattern[str]]
 """A piece without which a text cannot hold the secret, quick to look for; and what finds the secret."""
 
@@ -69,6 +75,30 @@ def redact_output(text: str) -> str:
     A search result is full of URLs whose query values are data, so only those go whose names say secret.
     """
     return _redact(text, _SECRET_QUERY_VALUE)
+
+
+def clean_ends(text: str, shown: int, clean: Callable[[str], str]) -> tuple[str, str] | None:
+    """Both ends of a long text, cleaned by redact or redact_output: ``shown`` characters of each, or more.
+
+    They are the same as if all of it had been read, however long it is. None where less cannot be read: the
+    text is short, there is too little left of an end without its secrets, or something goes on for so long
+    that it may be a secret which began, or ends, where nobody looked.
+    """
+    edge = _edge(_environment_secrets())
+    reach = 2 * (shown + edge)
+    while 2 * reach <= len(text):
+        if _pauses(text[reach - edge : reach]) and _pauses(text[-reach : edge - reach]):
+            # A mask may be twice as long as what it stands for: of a clean text two edges are none too many.
+            head, tail = clean(text[:reach])[: -2 * edge], clean(text[-reach:])[2 * edge :]
+            if min(len(head), len(tail)) >= shown:
+                return head, tail
+        reach *= 4
+    return None
+
+
+def _pauses(text: str) -> bool:
+    """Whether whatever shape lies across one end of a text is over before the other."""
+    return len(_PAUSE.findall(text)) >= _PAUSES
 
 
 def shown(value: object) -> str:
@@ -127,6 +157,13 @@ def _in_urls(value: str) -> Iterator[str]:
         if colon or len(user) >= SHORTEST_PART:  # a token may stand in the place of a user
             yield unquote(password if colon else user)
     yield from (unquote(secret) for _, secret in _SECRET_QUERY_VALUE.findall(value))
+
+
+@lru_cache(maxsize=8)
+def _edge(secrets: tuple[str, ...]) -> int:
+    """Characters beside a cut that may belong to a secret which has been cut in two."""
+    spelled = (len(secret) + LONGEST_SPELLING * len(_PLAIN.sub("", secret)) for secret in secrets)
+    return max(spelled, default=0) + SHORTEST_EDGE
 
 
 # --- how a value may be spelled ----------------------------------------------------------------------

@@ -18,6 +18,7 @@ from agent.calling import RunningCall
 from agent.client import Client, Reply, Request
 from agent.events import AttemptFailed, Input, Note, Replied, RequestFailed, RequestSent
 from agent.limits import LimitReached
+from agent.observing import Output
 from agent.service_errors import ModelFailed
 
 
@@ -37,8 +38,8 @@ class Begun(typing.Protocol):
     def duration_s(self) -> float:
         """Seconds that it took, or has taken so far."""
 
-    def result(self) -> str:
-        """What the tool returned, as text. Raises what it raised, or DeadlinePassed."""
+    def result(self) -> Output:
+        """What the tool returned. Raises what it raised, or DeadlinePassed."""
 
 
 class Ask(typing.Protocol):

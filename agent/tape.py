@@ -12,6 +12,7 @@ from agent.client import Reply, Request
 from agent.deadline import DeadlinePassed
 from agent.differences import difference
 from agent.events import Happening, Input
+from agent.observing import Output
 from agent.recorded import RecordedRun, told_by
 from agent.records import TIMES, Record, cleaned_record, failure_from, record_of, reply_from
 from agent.results import StopReason
@@ -104,10 +105,10 @@ class PlayedCall:
     def duration_s(self) -> float:
         return 0.0
 
-    def result(self) -> str:
+    def result(self) -> Output:
         record = self.tape.returned() or {"event": "tool_timed_out"}
         if record["event"] == "tool_returned":
-            return str(record["text"])
+            return Output(str(record["text"]), str(record.get("excerpt", "")))  # earlier versions had none
         if record["event"] == "tool_timed_out":
             raise DeadlinePassed
         name, _, words = str(record["error"]).partition(": ")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from langchain_core.tools import BaseTool
 
@@ -17,7 +16,7 @@ from agent.calling import RunningCall
 from agent.deadline import DeadlinePassed
 from agent.events import Note, ToolEnded, ToolRaised, ToolReturned, ToolStarted, ToolTimedOut
 from agent.limits import LimitReached, Limits
-from agent.observing import ERROR_PREFIX, clean_output, describe, shorten, to_text
+from agent.observing import ERROR_PREFIX, clean_output, describe, excerpt, shorten, to_text
 from agent.results import Action, CallFault, Observation, StopReason, call_key
 from agent.seams import Begin, Begun
 from prompts import Say
@@ -98,20 +97,41 @@ class Toolbox:
         return self._begin_call(tool, action.input, timeout_s)
 
     def _observe(self, call: Begun) -> Observation:
-        ended = _ended(call)
+        ended = self._ended(call)
         self._note(ended)
         match ended:
-            case ToolReturned(name, text):
+            case ToolReturned(name, text, _, told):
                 ok = not text.startswith(ERROR_PREFIX)
-                text = clean_output(text) or self._say("no_output", tool=name, input=to_text(call.given))
+                text = told or text or self._word("no_output", tool=name, input=to_text(call.given))
             case ToolRaised(name, error):
-                ok, text = False, self._say("tool_failed", tool=name, error=error)
+                ok, text = False, self._word("tool_failed", tool=name, error=error)
             case ToolTimedOut(name):
-                ok, text = False, self._say("tool_timeout", tool=name, seconds=f"{call.timeout_s:.3g}")
-        observation = Observation(text, ok, call.duration_s)
-        if self._is_direct(name, observation):  # no model is to read it, so it stays whole
-            return observation
-        return replace(observation, text=shorten(text, self._limits.max_observation_chars, self._say))
+                ok, text = False, self._word("tool_timeout", tool=name, seconds=f"{call.timeout_s:.3g}")
+        return Observation(text, ok, call.duration_s)
+
+    def _ended(self, call: Begun) -> ToolEnded:
+        """Wait for a call; whatever the tool raised, a SystemExit too, ends the call and not the run."""
+        name = call.tool.name
+        try:
+            text, told = call.result()
+        except KeyboardInterrupt:
+            raise
+        except DeadlinePassed:
+            return ToolTimedOut(name, call.duration_s)
+        except BaseException as error:
+            return ToolRaised(name, describe(error), call.duration_s)
+        told = told or self._told_of(call.tool, text)
+        return ToolReturned(name, text, call.duration_s, "" if told == text else told)
+
+    def _told_of(self, tool: BaseTool, text: str) -> str:
+        """What there is for the model in a tool's output; what is an answer already is not cut."""
+        if tool.return_direct and not text.startswith(ERROR_PREFIX):
+            return clean_output(text)
+        return excerpt(text, self._limits.max_observation_chars, self._say)
+
+    def _word(self, name: str, **values: object) -> str:
+        """A sentence that stands in the place of an output, and is cut as one."""
+        return shorten(self._say(name, **values), self._limits.max_observation_chars, self._say)
 
     def _refusal(self, tool: str, fault: CallFault) -> str:
         """What the model is told of a call that cannot be run: what is wrong, and what would be right."""
@@ -150,19 +170,6 @@ class Toolbox:
 def _key(action: Action) -> str:
     """Two calls are the same when tool and input are, but for blanks, and both can be run or neither."""
     return call_key(action.tool, action.input) + (action.fault.kind if action.fault else "")
-
-
-def _ended(call: Begun) -> ToolEnded:
-    """Wait for a call; whatever the tool raised, a SystemExit too, ends the call and not the run."""
-    name = call.tool.name
-    try:
-        return ToolReturned(name, call.result(), call.duration_s)
-    except KeyboardInterrupt:
-        raise
-    except DeadlinePassed:
-        return ToolTimedOut(name, call.duration_s)
-    except BaseException as error:
-        return ToolRaised(name, describe(error), call.duration_s)
 
 
 def _is_tried(action: Action, seen: Observation) -> bool:
