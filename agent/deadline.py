@@ -26,14 +26,14 @@ SLICE_S = 0.25 if sys.platform == "win32" else threading.TIMEOUT_MAX
 
 # One thread starts at a time. Hundreds of runs at once would otherwise all wait for the interpreter's own
 # lock, each waking up 200 times a second to ask for it; here most of them sleep, and those that are under
-# way end first.
-_turnstile = threading.Lock()
+# way end first. A signal handler may run the agent in the midst of a start, hence RLock.
+_turnstile = threading.RLock()
 
 
 def _free_turnstile() -> None:
     """In a forked process: whoever was in it is in the parent, and would never leave it."""
     global _turnstile  # noqa: PLW0603 - one for the whole process is the point
-    _turnstile = threading.Lock()
+    _turnstile = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, where there is no fork
