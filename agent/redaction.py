@@ -80,7 +80,7 @@ def redact_output(text: str) -> str:
 def clean_ends(text: str, shown: int, clean: Callable[[str], str]) -> tuple[str, str] | None:
     """Both ends of a long text, cleaned by redact or redact_output: ``shown`` characters of each, or more.
 
-    They are the same as if all of it had been read, however long it is. None where less cannot be read: the
+    They are as clean as if all of it had been read, however long it is. None where less cannot be read: the
     text is short, there is too little left of an end without its secrets, or something goes on for so long
     that it may be a secret which began, or ends, where nobody looked.
     """

@@ -110,15 +110,17 @@ def test_a_secret_of_many_short_lines_is_not_shown_in_part(monkeypatch: pytest.M
         assert "00000000" not in "".join(clean_ends(text, 200, redact_output) or ())
 
 
-@given(
-    st.lists(st.tuples(st.sampled_from([*SHAPES, *FILLERS]), st.integers(1, 400)), min_size=3, max_size=30),
-    st.sampled_from([1, 40, 200]),
-    st.sampled_from([redact, redact_output]),
+PARTS = st.lists(
+    st.tuples(st.sampled_from([*SHAPES, *FILLERS]), st.integers(1, 400)), min_size=3, max_size=30
 )
+
+
+@given(PARTS, st.sampled_from([1, 40, 200]), st.sampled_from([redact, redact_output]))
 def test_the_ends_of_any_text_are_as_clean_as_if_all_had_been_read(
     parts: list[tuple[str, int]], shown: int, clean: Callable[[str], str]
 ) -> None:
-    text = "".join(part * times for part, times in parts)
+    """A word is between them: of headers in a chain, it is the first that says which of them is a value."""
+    text = "".join(f"{part} word. " * times for part, times in parts)
     ends = clean_ends(text, shown, clean)
     if ends is not None:
         head, tail = ends
@@ -126,6 +128,13 @@ def test_the_ends_of_any_text_are_as_clean_as_if_all_had_been_read(
         assert min(len(head), len(tail)) >= shown
         assert whole.startswith(head)
         assert whole.endswith(tail)
+
+
+@given(PARTS, st.sampled_from([1, 40, 200]))
+def test_no_known_secret_is_at_the_ends_of_any_text(parts: list[tuple[str, int]], shown: int) -> None:
+    text = "".join(part * times for part, times in parts)
+    for clean in (redact, redact_output):
+        assert CANARY not in "".join(clean_ends(text, shown, clean) or ())
 
 
 @pytest.mark.parametrize("quoted", QUOTED)
