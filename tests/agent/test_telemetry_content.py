@@ -101,7 +101,7 @@ def test_messages_have_the_form_of_the_conventions() -> None:
 
 @each_dialect
 def test_no_secret_is_told_wherever_it_stands(dialect: Dialect, monkeypatch: pytest.MonkeyPatch) -> None:
-    secret = 'hush"3f9c\\77aa'
+    secret = 'hush"xq9w\\77yz'
     monkeypatch.setenv("PROBE_API_KEY", secret)
     recorded = Recorded(capture_content=True)
     tools = [probe(lambda _: f"the key is {secret}"), failing(LookupError(f"bad key {secret}"), "Fail")]
@@ -111,19 +111,19 @@ def test_no_secret_is_told_wherever_it_stands(dialect: Dialect, monkeypatch: pyt
     ]
     dialect.play(*replies, question=f"is it {secret}?", tools=tools, callbacks=[recorded.handler])
 
-    assert "3f9c" not in told(recorded)
+    assert "xq9w" not in told(recorded)
     assert "***" in told(recorded)
 
 
 def test_exceptions_are_told_without_secrets_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PROBE_API_KEY", "hush-3f9c77aa")
+    monkeypatch.setenv("PROBE_API_KEY", "hush-xq9w77aa")
     recorded = Recorded()
-    error = LookupError("bad key hush-3f9c77aa for http://maps.example/find?session=3f9c")
-    error.__cause__ = ValueError("the cause has hush-3f9c77aa too")
+    error = LookupError("bad key hush-xq9w77aa for http://maps.example/find?session=xq9w")
+    error.__cause__ = ValueError("the cause has hush-xq9w77aa too")
     play("Action: Probe[x]", "Final Answer: y", tools=[failing(error)], callbacks=[recorded.handler])
 
     assert "bad key *** for http://maps.example/find?session=***" in told(recorded)
-    assert "3f9c" not in told(recorded)
+    assert "xq9w" not in told(recorded)
 
 
 class Unreadable(Exception):
