@@ -78,7 +78,7 @@ class _AsyncClient(DefaultAsyncHttpxClient):
     """The same; only a running event loop can close its connections."""
 
     def __del__(self) -> None:
-        with suppress(Exception):
+        with suppress(Exception):  # no loop is running, or it was never built whole
             loop = asyncio.get_running_loop()
             loop.create_task(self.aclose())  # noqa: RUF006 - the loop holds it; there is nobody to wait for it
 

@@ -21,7 +21,7 @@ MASK = "***"
 SHOWN_CHARS = 80
 SHORTEST_SECRET = 6  # masking a shorter value would eat ordinary words out of every text
 SHORTEST_PART = 16  # of a line of a secret, or of a user without a password: short ones are words and names
-SHORTEST_EDGE = 512
+SHORTEST_EDGE = 512  # looked at beside a cut where no secret is longer: some lines of any text
 LONGEST_SPELLING = 104  # of a blank, as _BLANKS has it: eight times eight backslashes and u000a
 # What people write into MAPS_KEY and its like to say that there is none, or where it will come from.
 NO_SECRETS = {"changeme", "default", "disabled", "enabled", "optional", "password"}

@@ -120,10 +120,10 @@ class Toolbox:
             return ToolTimedOut(name, call.duration_s)
         except BaseException as error:
             return ToolRaised(name, describe(error), call.duration_s)
-        told = told or self._told_of(call.tool, text)
+        told = told or self._for_model(call.tool, text)
         return ToolReturned(name, text, call.duration_s, "" if told == text else told)
 
-    def _told_of(self, tool: BaseTool, text: str) -> str:
+    def _for_model(self, tool: BaseTool, text: str) -> str:
         """What there is for the model in a tool's output; what is an answer already is not cut."""
         if tool.return_direct and not text.startswith(ERROR_PREFIX):
             return clean_output(text)
