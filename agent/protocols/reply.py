@@ -21,6 +21,7 @@ from agent.protocols.calls import decide, is_answer, json_call, resolve, says_no
 from agent.protocols.calls_in_text import CALL_MARK
 from agent.protocols.decisions import Decision, Finish, Malformed, ToolSpec
 from agent.protocols.labels import OPENERS, Piece, has_inline_label, pieces, visible, without_turn_ends
+from agent.protocols.plain import plain_call
 
 _OPENER = re.compile(r"[\[［【(（{\n]")
 _BRACKET = re.compile(r"[\[［【(（{]")
@@ -66,6 +67,11 @@ def read_reply(text: str, tools: Sequence[ToolSpec], *, cut: bool = False) -> De
     ``cut``: the token limit ended the reply (finish_reason "length"). Then only what was complete before
     the cut decides; anything that reaches the end of the text is Malformed("cut").
     """
+    return plain_call(text, tools) or read_at_length(text, tools, cut=cut)
+
+
+def read_at_length(text: str, tools: Sequence[ToolSpec], *, cut: bool = False) -> Decision:
+    """The same for any reply, in whatever dress; plain calls take the short cut in ``read_reply``."""
     shown = visible(text)
     parts = pieces(shown)
     verdict = _first_verdict(shown, parts, tools)

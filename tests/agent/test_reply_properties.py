@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.protocols.decisions import Act, Finish, Malformed, ToolSpec
-from agent.protocols.reply import read_reply
+from agent.protocols.plain import plain_call
+from agent.protocols.reply import read_at_length, read_reply
 from agent.results import Action
 
 TOOLS = (
@@ -88,6 +89,44 @@ def test_an_observation_that_the_model_made_up_is_never_kept(reply: str) -> None
 def test_nothing_after_a_decision_changes_it(tail: str) -> None:
     head = "Thought: add\nAction: Calculator[2+2]\n"
     assert read_reply(head + tail, TOOLS) == read_reply(head, TOOLS)
+
+
+few = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=3), max_size=4).map("".join)
+
+
+def mostly(*usual: str) -> st.SearchStrategy[str]:
+    """One of the usual ones, and now and then anything."""
+    return st.integers(0, 7).flatmap(lambda die: few if die == 5 else st.sampled_from(usual))
+
+
+calls = st.builds(
+    "{}{}{}{}{}[{}]{}".format,
+    mostly("Thought:", "Thought: ", "思考：", "Thought 1:", "thought:"),
+    mostly("", " add (2+2)", " > None", "```", "\nFinal Answer: 3", "a\nTime[]", "x<think>", "Observation"),
+    mostly("\n", "\n", "\n", "\n", "\r\n", "\n\n"),
+    mostly("Action:", "Action: ", "行动：", "Action:  ", "行动: ", "Action:\u3000", "action: "),
+    mostly("Calculator", "Time", "Convert", "Ping", "Nothing", "None", "Finish", "calculator", "Search"),
+    mostly(
+        "", "2+2", " (2+2)*3 ", '{"amount": 1}', "Action: x", "None", "**", "x\n", "# 1 | 2", " 'x", ' "x'
+    ),
+    mostly("", "", "", "\n", " \n\t", "\x1c\u2028", "\u200b", ".", "\n\nObservation", " 1"),
+)
+ALL_TOOLS = (*TOOLS, ToolSpec("Nothing"))  # whose name says that no tool is meant
+
+
+@settings(max_examples=3000, deadline=None)
+@given(calls, st.booleans())
+def test_a_plain_call_is_read_as_it_would_be_at_length(reply: str, cut: bool) -> None:
+    at_once = plain_call(reply, ALL_TOOLS)
+    assert at_once is None or at_once == read_at_length(reply, ALL_TOOLS, cut=cut)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["Action: Time[]", "Thought: a [b] (c)\nAction: Calculator[(2+2)*3]\n", "思考：时间\n行动：Time[Lima]"],
+)
+def test_what_models_write_nearly_always_is_read_at_once(reply: str) -> None:
+    assert plain_call(reply, TOOLS) is not None
 
 
 plain = st.text(
