@@ -5,7 +5,7 @@
 
 Most calls come like this. Nothing in them can be read in two ways: no bracket, quote or backslash in the
 argument, one label a line, nothing behind the call. So the ways of ``reply`` would all lead to the same
-decision, for four times the time; a property test holds the two against each other.
+decision in six times the time; a property test holds the two against each other.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import cycle, islice
 
 from agent.observing import describe
 
@@ -52,17 +53,29 @@ def alternate(
 ) -> dict[str, Spread]:
     """Let the contenders take turns, so that a machine's moods fall on all of them alike.
 
-    Every other round is in the opposite order: what one leaves behind for the next is not always the same
-    one's burden. The ``warm_up`` rounds before do not count. What a run raises is raised, unless there are
-    ``failures`` to put it into: then that run does not count, and a contender without any has no spread.
+    Each round has another order: what one leaves behind for the next, such as the processor's caches, is not
+    always the same one's burden. The ``warm_up`` rounds before do not count. What a run raises is raised,
+    unless there are ``failures`` to put it into: then that run does not count, and a contender without any
+    has no spread.
     """
     seconds: dict[str, list[float]] = {contender.name: [] for contender in contenders}
-    for number in range(warm_up + repeats):
-        for contender in contenders if number % 2 == 0 else reversed(contenders):
+    for number, order in enumerate(islice(cycle(orders(len(contenders))), warm_up + repeats)):
+        for contender in (contenders[place] for place in order):
             took = _seconds(contender, failures)
             if took is not None and number >= warm_up:
                 seconds[contender.name].append(took)
     return {name: spread(each) for name, each in seconds.items() if each}
+
+
+def orders(many: int) -> list[list[int]]:
+    """Orders of so many contenders: over all of them, each comes right after each other equally often.
+
+    A Williams design (E. J. Williams, 1949), as trials are laid out whose treatments leave something behind:
+    ``many`` orders, or twice as many where that is an odd number.
+    """
+    first = [(step + 1) // 2 if step % 2 else -step // 2 for step in range(many)]  # 0, 1, -1, 2, -2, ...
+    rows = [[(start + step) % many for step in first] for start in range(many)]
+    return rows if many % 2 == 0 else rows + [row[::-1] for row in rows]
 
 
 def _seconds(contender: Contender, failures: list[str] | None) -> float | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from scripts import bench
 from scripts.benching import startup, steps
 from scripts.benching.measured import Goal, Line, Measured, ratio, table
 from scripts.benching.surroundings import own_surroundings, without_settings
-from scripts.benching.timing import Contender, Spread, alternate, spread, timed
+from scripts.benching.timing import Contender, Spread, alternate, orders, spread, timed
 
 FINE = Goal("a step", 1.2, 1.3)
 MISSED = Goal("a start", 1.4, 1.1)
@@ -32,7 +34,7 @@ def only(monkeypatch: pytest.MonkeyPatch) -> list[Measured]:
     return seen
 
 
-def test_contenders_take_turns_and_every_other_round_is_in_the_opposite_order() -> None:
+def test_contenders_take_turns_and_each_round_is_in_another_order() -> None:
     order: list[str] = []
 
     def contender(name: str, seconds: float, per: int = 1) -> Contender:
@@ -41,6 +43,16 @@ def test_contenders_take_turns_and_every_other_round_is_in_the_opposite_order() 
     spreads = alternate([contender("a", 1.0), contender("b", 6.0, per=3)], repeats=3)
     assert "".join(order) == "abbaabba"
     assert spreads == {"a": Spread(1.0, 1.0, 1.0, 3), "b": Spread(2.0, 2.0, 2.0, 3)}, "the first counts too"
+
+
+@pytest.mark.parametrize("many", range(1, 10))
+def test_over_all_orders_each_contender_comes_right_after_each_other_equally_often(many: int) -> None:
+    rows = orders(many)
+    assert all(sorted(row) == list(range(many)) for row in rows)
+    follows = Counter(pair for row in rows for pair in pairwise(row))
+    assert len(follows) == many * (many - 1)
+    assert len(set(follows.values())) <= 1
+    assert set(Counter(row[0] for row in rows).values()) == {len(rows) // many}
 
 
 def test_a_run_that_fails_does_not_count_where_failures_are_noted() -> None:
