@@ -61,7 +61,7 @@ def shorten(text: str, most: int, say: Say, length: int | None = None) -> str:
 def excerpt(text: str, most: int, say: Say) -> str:
     """What the model is told of a tool's output: no secret, and no more than ``most`` characters."""
     clean = _cleaner(text)
-    ends = clean_ends(text, most // 2 + 1, clean)
+    ends = clean_ends(text, most // 2 + 1, clean) if len(text) > most else None
     return shorten("".join(ends) if ends else clean(text), most, say, len(text))
 
 

@@ -49,6 +49,8 @@ _TOKEN = re.compile(
     # ASCII: elsewhere İ would pass for i, and the word is none that is known.
     re.MULTILINE | re.IGNORECASE | re.VERBOSE | re.ASCII,
 )
+# What every label has behind it or around it; most texts of users and tools have none of that.
+_NEAR_A_LABEL = re.compile(rf"[:：#*_`{re.escape(OPENERS)}]")
 # "Action: Final Answer: 4": the answer's label, behind that of an action.
 _ANSWER_BEHIND = re.compile(
     rf"[ \t]{{0,3}}(?P<dress>[*_`]{{0,6}})(?:{_any_of(WORDS['final'])})"
@@ -136,6 +138,8 @@ def pieces(text: str) -> list[Piece]:
 
 def label_starts(text: str) -> list[int]:
     """Where the lines begin that are read as a label, whatever they stand in."""
+    if _NEAR_A_LABEL.search(text) is None:
+        return []
     return [token.start("line") for token in _TOKEN.finditer(text) if _label(token)]
 
 
