@@ -11,6 +11,7 @@ from agent.redaction import clean_ends, redact, redact_output
 from prompts import Say
 
 MAX_ERROR_CHARS = 300  # of an exception's own text
+STRIPPED_CHARS = 100_000  # of more, a blank at the end stays: to take it away would copy all the rest
 ERROR_PREFIX = "Error:"  # how a tool that returns its errors as text says that it failed
 
 
@@ -22,7 +23,10 @@ class Output(NamedTuple):
 
 
 def to_text(value: object) -> str:
-    """Return a tool's result as text: JSON for dicts and lists, bytes decoded, lone surrogates replaced."""
+    """Return a tool's result as text: JSON for dicts and lists, bytes decoded, lone surrogates replaced.
+
+    Blanks around it go, but for those at the end of a very long text.
+    """
     if inspect.iscoroutine(value):
         value.close()  # nobody will await it, and Python would say so wherever it is collected
         return f"{ERROR_PREFIX} the tool returned a coroutine in place of a result"
@@ -30,7 +34,8 @@ def to_text(value: object) -> str:
         value = value.decode("utf-8", errors="replace")
     elif isinstance(value, (dict, list, tuple)):
         value = _json(value)
-    return _encodable("" if value is None else str(value)).strip()
+    text = _encodable("" if value is None else str(value)).lstrip()
+    return text.rstrip() if len(text) <= STRIPPED_CHARS else text
 
 
 def _encodable(text: str) -> str:
@@ -62,12 +67,12 @@ def excerpt(text: str, most: int, say: Say) -> str:
     """What the model is told of a tool's output: no secret, and no more than ``most`` characters."""
     clean = _cleaner(text)
     ends = clean_ends(text, most // 2 + 1, clean) if len(text) > most else None
-    return shorten("".join(ends) if ends else clean(text), most, say, len(text))
+    return shorten("".join(ends) if ends else clean(text).rstrip(), most, say, len(text))
 
 
 def clean_output(text: str) -> str:
     """Take secrets out of what a tool returned."""
-    return _cleaner(text)(text)
+    return _cleaner(text)(text).rstrip()
 
 
 def _cleaner(output: str) -> Callable[[str], str]:

@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from html.entities import codepoint2name
+from itertools import islice
 from urllib.parse import unquote
 
 MASK = "***"
@@ -80,6 +81,7 @@ def redact_output(text: str) -> str:
 def clean_ends(text: str, shown: int, clean: Callable[[str], str]) -> tuple[str, str] | None:
     """Both ends of a long text, cleaned by redact or redact_output: ``shown`` characters of each, or more.
 
+    Blanks at its very end are left out.
     They are as clean as if all of it had been read, however long it is. None where less cannot be read: the
     text is short, there is too little left of an end without its secrets, or something goes on for so long
     that it may be a secret which began, or ends, where nobody looked.
@@ -89,7 +91,7 @@ def clean_ends(text: str, shown: int, clean: Callable[[str], str]) -> tuple[str,
     while 2 * reach <= len(text):
         if _pauses(text[reach - edge : reach]) and _pauses(text[-reach : edge - reach]):
             # A mask may be twice as long as what it stands for: of a clean text two edges are none too many.
-            head, tail = clean(text[:reach])[: -2 * edge], clean(text[-reach:])[2 * edge :]
+            head, tail = clean(text[:reach])[: -2 * edge], clean(text[-reach:])[2 * edge :].rstrip()
             if min(len(head), len(tail)) >= shown:
                 return head, tail
         reach *= 4
@@ -98,7 +100,7 @@ def clean_ends(text: str, shown: int, clean: Callable[[str], str]) -> tuple[str,
 
 def _pauses(text: str) -> bool:
     """Whether whatever shape lies across one end of a text is over before the other."""
-    return len(_PAUSE.findall(text)) >= _PAUSES
+    return sum(1 for _ in islice(_PAUSE.finditer(text), _PAUSES)) == _PAUSES
 
 
 def shown(value: object) -> str:

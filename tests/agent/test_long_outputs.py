@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent import observing, replay
-from agent.observing import ERROR_PREFIX, excerpt
+from agent.observing import ERROR_PREFIX, clean_output, excerpt, to_text
 from agent.redaction import SHORTEST_EDGE, clean_ends, redact, redact_output
 from prompts import speaker
 from tests.agent.secrets.places import CANARY, LINES, ODD, PLACES, holds_canary
@@ -96,7 +96,7 @@ def test_a_secret_at_a_cut_is_as_clean_as_if_all_had_been_read(
             assert ends is not None
             whole = clean(text)
             assert whole.startswith(ends[0])
-            assert whole.endswith(ends[1])
+            assert whole.rstrip().endswith(ends[1])
 
 
 def test_a_secret_of_many_short_lines_is_not_shown_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +127,7 @@ def test_the_ends_of_any_text_are_as_clean_as_if_all_had_been_read(
         whole = clean(text)
         assert min(len(head), len(tail)) >= shown
         assert whole.startswith(head)
-        assert whole.endswith(tail)
+        assert whole.rstrip().endswith(tail)
 
 
 @given(PARTS, st.sampled_from([1, 40, 200]))
@@ -172,6 +172,26 @@ def test_what_goes_on_without_a_pause_is_read_as_a_whole(text: str, read: list[i
     assert "uuuu" not in told
 
 
+@pytest.mark.parametrize("blanks", [" ", "\n", "\r\n \u3000", "\n" * 3000])
+@pytest.mark.parametrize("words", [WORDS, "x", CHINESE])
+def test_blanks_at_the_end_are_told_of_no_output_and_cost_no_copy_of_a_long_one(
+    words: str, blanks: str
+) -> None:
+    short, long = (words * times + blanks for times in (10, 200_000))
+
+    assert to_text(short) == short.rstrip()
+    assert to_text(long) is long
+    assert to_text(f"\n {ERROR_PREFIX} {long}").startswith(ERROR_PREFIX)
+    assert clean_output(to_text(long)) == long.rstrip()
+    told = excerpt(to_text(long), 1000, SAY)
+    assert long.rstrip().endswith(told[-400:])
+    assert len(told) <= 1000
+
+
+def test_a_long_output_of_nothing_but_blanks_is_none() -> None:
+    assert to_text(" \n" * 200_000) == ""
+
+
 def test_an_output_without_blanks_keeps_both_ends() -> None:
     told = excerpt("a" * 50_000 + "z" * 50_000, 100, SAY)
 
@@ -185,7 +205,7 @@ def test_an_output_with_secrets_is_played_again_as_it_was(
 ) -> None:
     """The trace holds the whole output without its secrets, so its length is another one."""
     path = tmp_path / "t.jsonl"
-    output = f"sunny for {CANARY}{LINES}, and warm. " * times
+    output = f"sunny for {CANARY}{LINES}, and warm. " * times + "So it says."
     replies = [dialect.call("x", tool="Probe"), dialect.answer()]
     played, _ = dialect.play(*replies, tools=[probe(lambda _: output)], trace=path)
 
@@ -194,4 +214,4 @@ def test_an_output_with_secrets_is_played_again_as_it_was(
     assert again.difference is None
     assert again.steps[0][0].observations[0].text == seen
     assert CANARY not in path.read_text(encoding="utf-8")
-    assert (f"{len(output.strip())} characters" in seen) == (times >= 150)
+    assert (f"{len(output)} characters" in seen) == (times >= 150)
