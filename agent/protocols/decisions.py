@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from agent.results import Action
 
@@ -71,3 +71,16 @@ class Malformed:
 
 
 Decision = Act | Finish | Malformed
+
+
+class Verdict(NamedTuple):
+    """What was decided, by the text from ``start`` to ``end``.
+
+    ``read_to`` is where more text could still have changed it, if that is not ``end``: nowhere behind a
+    closing bracket, and further on where that bracket counts only because a quote was never closed.
+    """
+
+    decision: Decision
+    start: int
+    end: int
+    read_to: int | None = None

@@ -13,26 +13,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
-from typing import NamedTuple
 
 from agent.protocols.arguments import closes_for_sure, closing
-from agent.protocols.calls import decide, is_answer, json_call, resolve, says_nothing, unknown
+from agent.protocols.calls import decide, is_answer, resolve, says_nothing, unknown
 from agent.protocols.calls_in_text import CALL_MARK
-from agent.protocols.decisions import Decision, Finish, Malformed, ToolSpec
-from agent.protocols.labels import OPENERS, Piece, has_inline_label, pieces, visible, without_turn_ends
+from agent.protocols.decisions import Decision, Finish, Malformed, ToolSpec, Verdict
+from agent.protocols.labels import Piece, has_inline_label, pieces, visible, without_turn_ends
 from agent.protocols.plain import plain_call
+from agent.protocols.unlabelled import bare_call, object_call
 
 _OPENER = re.compile(r"[\[［【(（{\n]")
 _BRACKET = re.compile(r"[\[［【(（{]")
 # What may go on with the argument after its close: 2+2)*3, 2)², 2)x3, a second bracket, a closing quote.
 _GOES_ON = re.compile(
     r"[.,]?(?:[-+*/%^=<>!&|~×÷−·√\d²³¹⁰⁴-⁹½¼¾\[\](){}［］【】（）\"'`“”‘’「」]|[xX][ \t]{0,3}\d)"
-)
-_JSON_START = re.compile(
-    r"(?:^[ \t]{0,40}(?:`{3,}|~{3,}(?!~))[^`\n]*\n)?"
-    r"^[ \t]{0,40}(?P<tag><tool_call>[ \t]{0,3}\n?[ \t]{0,3})?(?=\{)",
-    re.MULTILINE,
 )
 _OBJECT = re.compile(r"(?:[`~]{3,}[\w-]*\s{1,9})?\[?\s{0,9}\{")
 _CALL_KEY = re.compile(
@@ -44,21 +38,7 @@ _LABELLED_CALL = re.compile(
 )
 _FENCE_LINE = re.compile(r"`{3,}[\w-]*[ \t]*\n")
 _QUOTE_MARK = re.compile(r"^>[ \t]?", re.MULTILINE)
-_TAG_END = "</tool_call>"
 _QUOTED = 60
-
-
-class _Verdict(NamedTuple):
-    """What was decided, by the text from ``start`` to ``end``.
-
-    ``read_to`` is where more text could still have changed it, if that is not ``end``: nowhere behind a
-    closing bracket, and further on where that bracket counts only because a quote was never closed.
-    """
-
-    decision: Decision
-    start: int
-    end: int
-    read_to: int | None = None
 
 
 def read_reply(text: str, tools: Sequence[ToolSpec], *, cut: bool = False) -> Decision:
@@ -67,11 +47,12 @@ def read_reply(text: str, tools: Sequence[ToolSpec], *, cut: bool = False) -> De
     ``cut``: the token limit ended the reply (finish_reason "length"). Then only what was complete before
     the cut decides; anything that reaches the end of the text is Malformed("cut").
     """
+    # Wherever it was cut: behind a plain call's bracket there is nothing more to come of it.
     return plain_call(text, tools) or read_at_length(text, tools, cut=cut)
 
 
 def read_at_length(text: str, tools: Sequence[ToolSpec], *, cut: bool = False) -> Decision:
-    """The same for any reply, in whatever dress; plain calls take the short cut in ``read_reply``."""
+    """The same for every reply, in whatever dress: a plain call is not looked for first."""
     shown = visible(text)
     parts = pieces(shown)
     verdict = _first_verdict(shown, parts, tools)
@@ -88,7 +69,7 @@ def read_at_length(text: str, tools: Sequence[ToolSpec], *, cut: bool = False) -
     )
 
 
-def _first_verdict(shown: str, parts: Sequence[Piece], tools: Sequence[ToolSpec]) -> _Verdict:
+def _first_verdict(shown: str, parts: Sequence[Piece], tools: Sequence[ToolSpec]) -> Verdict:
     for number, piece in enumerate(parts):
         following = parts[number + 1] if number + 1 < len(parts) else None
         verdict = _judge(shown, piece, following, tools)
@@ -97,12 +78,12 @@ def _first_verdict(shown: str, parts: Sequence[Piece], tools: Sequence[ToolSpec]
     return _undecided(shown, parts, tools)
 
 
-def _judge(shown: str, piece: Piece, following: Piece | None, tools: Sequence[ToolSpec]) -> _Verdict | None:
+def _judge(shown: str, piece: Piece, following: Piece | None, tools: Sequence[ToolSpec]) -> Verdict | None:
     """What one piece decides; None when it decides nothing (a thought, an invented observation, ...)."""
     if piece.kind in ("prose", "thought"):
         if _BRACKET.search(shown, piece.body, piece.end) is None:
             return None
-        return _bare_call(shown, piece, tools) or _json_call(shown, piece, tools)
+        return bare_call(shown, piece, tools) or object_call(shown, piece, tools)
     if piece.kind == "action":
         return _action(shown, piece, following, tools)
     if piece.kind == "finish":
@@ -110,13 +91,13 @@ def _judge(shown: str, piece: Piece, following: Piece | None, tools: Sequence[To
     return _answer(shown, piece) if piece.kind == "final" else None
 
 
-def _answer(shown: str, piece: Piece) -> _Verdict | None:
+def _answer(shown: str, piece: Piece) -> Verdict | None:
     answer = _undressed(shown[piece.body : piece.end], piece.dress)
     if piece.mark.startswith(">"):
         answer = _QUOTE_MARK.sub("", answer)
     if CALL_MARK.match(answer) or _LABELLED_CALL.match(answer):
-        return _Verdict(Malformed("bad_call", answer[:_QUOTED]), piece.start, piece.end)
-    return _Verdict(Finish(answer), piece.start, piece.end) if answer else None
+        return Verdict(Malformed("bad_call", answer[:_QUOTED]), piece.start, piece.end)
+    return Verdict(Finish(answer), piece.start, piece.end) if answer else None
 
 
 def _undressed(text: str, dress: str) -> str:
@@ -124,11 +105,11 @@ def _undressed(text: str, dress: str) -> str:
     return without_turn_ends(text.strip()).removesuffix(dress[::-1]).rstrip()
 
 
-def _action(shown: str, piece: Piece, following: Piece | None, tools: Sequence[ToolSpec]) -> _Verdict | None:
+def _action(shown: str, piece: Piece, following: Piece | None, tools: Sequence[ToolSpec]) -> Verdict | None:
     """`Name[arg]`, `Name(arg)`, a JSON call, or a name whose argument follows under its own label."""
     start = piece.end - len(shown[piece.body : piece.end].lstrip())
     as_json = (
-        _json_call(shown, piece._replace(body=start), tools) if shown[start : start + 1] in "{`" else None
+        object_call(shown, piece._replace(body=start), tools) if shown[start : start + 1] in "{`" else None
     )
     if as_json:
         return as_json
@@ -143,25 +124,25 @@ def _action(shown: str, piece: Piece, following: Piece | None, tools: Sequence[T
         return _bracketed(shown, name, name_end, piece, tools)
     if following is not None and following.kind == "input":
         raw = _undressed(shown[following.body : following.end], following.dress)
-        return _Verdict(decide(name, raw, tools), piece.start, following.end)
-    return _Verdict(decide(name, "", tools), piece.start, name_end)
+        return Verdict(decide(name, raw, tools), piece.start, following.end)
+    return Verdict(decide(name, "", tools), piece.start, name_end)
 
 
-def _bracketed(shown: str, name: str, opener: int, piece: Piece, tools: Sequence[ToolSpec]) -> _Verdict:
+def _bracketed(shown: str, name: str, opener: int, piece: Piece, tools: Sequence[ToolSpec]) -> Verdict:
     """The call whose argument opens at ``opener``. Its name comes first: an unknown tool has no argument."""
     if resolve(name, tools) is None and not is_answer(name):
-        return _Verdict(unknown(name, tools), piece.start, piece.end)
+        return Verdict(unknown(name, tools), piece.start, piece.end)
     close = closing(shown, opener, piece.end)
     if close is None:
-        return _Verdict(Malformed("unclosed", shown[opener : piece.end][:_QUOTED]), piece.start, piece.end)
+        return Verdict(Malformed("unclosed", shown[opener : piece.end][:_QUOTED]), piece.start, piece.end)
     rest = _goes_on(shown, name, opener, close, piece.end)
     if rest:
-        return _Verdict(Malformed("trailing", rest[:_QUOTED]), piece.start, piece.end)
+        return Verdict(Malformed("trailing", rest[:_QUOTED]), piece.start, piece.end)
     # A brace opens the argument and belongs to it: Name{"city": "x"}.
     raw = shown[opener : close + 1] if shown[opener] == "{" else shown[opener + 1 : close]
     end = close + 1 + _emphasis(shown, close + 1)
     read_to = close if closes_for_sure(shown, opener, close) else piece.end
-    return _Verdict(decide(name, raw, tools), piece.start, end, read_to)
+    return Verdict(decide(name, raw, tools), piece.start, end, read_to)
 
 
 def _goes_on(shown: str, name: str, opener: int, close: int, end: int) -> str:
@@ -185,51 +166,7 @@ def _emphasis(shown: str, start: int) -> int:
     return len(rest) - len(rest.lstrip("*_`"))
 
 
-def _bare_call(shown: str, piece: Piece, tools: Sequence[ToolSpec]) -> _Verdict | None:
-    """A line that is nothing but a call of one of our tools, without a label."""
-    if not tools:
-        return None
-    call = _opening_of(tuple(tool.name for tool in tools))
-    for match in call.finditer(shown, piece.body, piece.end):
-        line_end = shown.find("\n", match.end(), piece.end)
-        line_end = line_end if line_end >= 0 else piece.end
-        close = closing(shown, match.end(), line_end)
-        if close is not None and not shown[close + 1 : line_end].strip(" \t*_`"):
-            decision = decide(match[1], shown[match.end() + 1 : close], tools)
-            read_to = close if closes_for_sure(shown, match.end(), close) else line_end
-            return _Verdict(decision, match.start(), close + 1, read_to)
-    return None
-
-
-@lru_cache
-def _opening_of(names: tuple[str, ...]) -> re.Pattern[str]:
-    """A line that begins with one of these names and an opening bracket, in any dress."""
-    any_name = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
-    return re.compile(
-        rf"^[ \t]{{0,40}}[*_`]{{0,6}}({any_name})[*_`]{{0,6}}[ \t]{{0,3}}(?=[{re.escape(OPENERS)}])", re.M
-    )
-
-
-def _json_call(shown: str, piece: Piece, tools: Sequence[ToolSpec]) -> _Verdict | None:
-    """`{"action": ..., "action_input": ...}`, bare or fenced with nothing after it, or in tags."""
-    start = _JSON_START.search(shown, piece.body, piece.end)
-    if start is None:
-        return None
-    text = shown[start.end() : piece.end]
-    found = json_call(text, tools)
-    if found is None:
-        return None
-    decision, end = found
-    rest = text[end:].strip(" \t\n`~")
-    if start["tag"] and rest.startswith(_TAG_END):
-        end = text.index(_TAG_END, end) + len(_TAG_END)
-        return _Verdict(decision, start.start(), start.end() + end, read_to=start.end())
-    if rest:
-        decision = Malformed("trailing", rest[:_QUOTED])
-    return _Verdict(decision, start.start(), piece.end, read_to=piece.end if rest else start.end())
-
-
-def _undecided(shown: str, parts: Sequence[Piece], tools: Sequence[ToolSpec]) -> _Verdict:
+def _undecided(shown: str, parts: Sequence[Piece], tools: Sequence[ToolSpec]) -> Verdict:
     """No piece decided: nothing was said, or a label or call could not be read, or it is plain prose."""
     prose = shown.strip()
     labelled = [shown[piece.start : piece.end] for piece in parts if piece.kind != "prose"]
@@ -241,7 +178,7 @@ def _undecided(shown: str, parts: Sequence[Piece], tools: Sequence[ToolSpec]) ->
         fault = Malformed("bad_call", prose[:_QUOTED].strip())
     else:
         fault = Malformed("no_label", prose)
-    return _Verdict(fault, len(shown) if labelled else 0, len(shown))
+    return Verdict(fault, len(shown) if labelled else 0, len(shown))
 
 
 def _has_call_markup(prose: str, tools: Sequence[ToolSpec]) -> bool:
