@@ -193,7 +193,7 @@ def _as_fields(value: object, tool: ToolSpec) -> Argument | Malformed:
 
 
 def _misfit(tool: ToolSpec) -> Malformed:
-    return Malformed("bad_call", signature(tool))
+    return Malformed("misfit", signature(tool))
 
 
 def signature(tool: ToolSpec) -> str:

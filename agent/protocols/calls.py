@@ -76,11 +76,11 @@ def decide(name: str, raw: str, tools: Sequence[ToolSpec]) -> Decision:
 
 
 def unknown(name: str, tools: Sequence[ToolSpec]) -> Malformed:
-    """A bad call where one of our names leads, an unknown tool otherwise."""
+    """A call in another form than ours where one of our names leads, an unknown tool otherwise."""
     bare = name.strip(_DRESS)
     for tool in tools:
         if re.match(rf"{re.escape(tool.name)}(?!\w)", bare, re.IGNORECASE):
-            return Malformed("bad_call", signature(tool))
+            return Malformed("misfit", signature(tool))
     return Malformed("unknown_tool", bare[:_QUOTED_NAME]) if bare else Malformed("bad_call")
 
 

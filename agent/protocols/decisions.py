@@ -53,7 +53,7 @@ class Finish:
     unformatted: bool = False
 
 
-Fault = Literal["empty", "no_label", "unknown_tool", "bad_call", "unclosed", "trailing", "cut"]
+Fault = Literal["empty", "no_label", "unknown_tool", "bad_call", "misfit", "unclosed", "trailing", "cut"]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ class Malformed:
     """The reply cannot be acted on.
 
     ``fault`` is its kind; ``detail`` names the piece of the reply at fault (the unknown tool's name, the
-    text after the bracket, ...). ``kept`` is as in Act. The protocol words the correction from it.
+    text after the bracket, ...); of a "misfit" it is the form that a call of its tool has. ``kept`` is as in
+    Act. The protocol words the correction from it.
     """
 
     fault: Fault

@@ -138,7 +138,9 @@ class TextProtocol:
 
 def _detail(fault: Malformed) -> dict[str, str]:
     """Only the faults that point at a piece of the reply take a value."""
-    return {"detail": fault.detail} if fault.fault in ("unknown_tool", "bad_call", "trailing") else {}
+    return (
+        {"detail": fault.detail} if fault.fault in ("unknown_tool", "bad_call", "misfit", "trailing") else {}
+    )
 
 
 def _example_call(specs: Sequence[ToolSpec]) -> str:

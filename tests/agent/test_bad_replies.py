@@ -19,7 +19,9 @@ FAULTS = {
     "<think>only thoughts": "it was empty",
     "The largest prime below 65 is 61.": "neither a line",
     "Action: Search[x]": 'no tool named "Search"',
-    "Action: Calculator": "cannot be read",
+    "Action: Calculator": "a call of this tool is written Calculator[expression]",
+    "Action: Calculator, 2+2": "a call of this tool is written Calculator[expression]",
+    "Thought: Calculator(2+2)\nAction:": 'the action "Action:" cannot be read',
     UNCLOSED: "never closed",
     "Action: Calculator(2+2)*3": '"*3"',
 }
