@@ -10,9 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from langchain.memory import ConversationBufferWindowMemory
+from langchain_core.callbacks import Callbacks
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
-from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.tools import BaseTool
 
 from agent.assembly import PROTOCOLS, assemble, protocol_of
@@ -83,8 +84,10 @@ class Agent:
         instructions: str = "",
         trace: str | os.PathLike[str] | None = None,
     ) -> None:
-        if memory is not None and not isinstance(memory, ConversationBufferWindowMemory):
-            raise SettingsError(f"memory takes a ConversationBufferWindowMemory, not {type(memory).__name__}")
+        kind = ConversationBufferWindowMemory
+        check(
+            "memory", memory, kind, f"a {kind.__name__}", "; another history goes under one: chat_memory=..."
+        )
         check("limits", limits, Limits, "a Limits(...)")
         check("budget", budget, Limits, "a Limits(...)")
         check("llm", llm, Runnable, "a LangChain chat model", "; load_model(name) makes one")
@@ -147,16 +150,25 @@ class Agent:
             ) from None
 
     def as_runnable(self) -> Runnable[str, RunResult]:
-        """A LangChain Runnable from a question to its result."""
-        return RunnableLambda(self.run, name="Agent")
+        """A LangChain Runnable from a question to its result.
 
-    def _play(self, setup: Setup, splice: Splice | None = None) -> Generator[Step, None, RunResult]:
+        The callbacks of a call's config are told of the run's requests and tools as well.
+        """
+
+        def run(question: str, config: RunnableConfig) -> RunResult:
+            return Steps(self._play(self._set_up(question), outer=config.get("callbacks"))).to_the_end()
+
+        return RunnableLambda(run, name="Agent")
+
+    def _play(
+        self, setup: Setup, splice: Splice | None = None, outer: Callbacks = None
+    ) -> Generator[Step, None, RunResult]:
         protocol = protocol_of(setup, self._specs)
         prime(self._llm, protocol.head)
         trace = self._trace.begin() if self._trace else None
         note = self._noting(trace)
         note(RunStarted(setup, self._budget.spent if self._budget else (0, 0.0, 0.0)))
-        chain = Chain(self._callbacks, setup.question)
+        chain = Chain(self._callbacks, setup.question, outer)
         world = World(live_ask(self._client, chain.callbacks, note), live_begin(chain.callbacks), note)
         if splice:
             world = splice.over(world)
@@ -178,7 +190,7 @@ class Agent:
 
     def _set_up(self, question: str) -> Setup:
         if not isinstance(question, str):
-            raise SettingsError(f"the question is a text, not {shown(question)}")
+            raise SettingsError(f"the question is a text, not {shown(question)}: pass the text itself")
         if not question.strip():
             raise SettingsError("the question is empty: ask something")
         question = question.encode("utf-8", errors="replace").decode("utf-8")

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from langchain_core.callbacks import BaseCallbackHandler, CallbackManager
+from langchain_core.callbacks import BaseCallbackHandler, CallbackManager, Callbacks
 
 from agent.errors import RunFailed
 from agent.observing import describe
@@ -21,14 +21,22 @@ _log = logging.getLogger("agent")
 
 
 class Chain:
-    """Tells callback handlers, and those of the environment, where a run begins and how it ends."""
+    """Tells callback handlers, and those of the environment, where a run begins and how it ends.
 
-    def __init__(self, handlers: Sequence[BaseCallbackHandler], question: str) -> None:
+    ``outer`` are the callbacks of a chain of the caller's in which the run is a link.
+    """
+
+    def __init__(
+        self, handlers: Sequence[BaseCallbackHandler], question: str, outer: Callbacks = None
+    ) -> None:
         self._run: Any = None
         self.callbacks: Any = list(handlers)  # what requests and tools of the run are called with
 
         def start() -> None:
-            manager = CallbackManager.configure(inheritable_callbacks=list(handlers))
+            manager = CallbackManager.configure(inheritable_callbacks=outer or list(handlers))
+            for handler in handlers:
+                if handler not in manager.handlers:  # no caller's handler is told of anything twice
+                    manager.add_handler(handler)
             if not manager.handlers:  # nobody listens: requests and tools need not carry a chain along
                 return
             self._run = manager.on_chain_start({"name": NAME}, {"input": question}, name=NAME)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -73,6 +74,34 @@ def test_one_chain_starts_and_ends_around_everything(dialect: Dialect) -> None:
     assert end.value[0] == {"output": "y"}
     assert (chain.parent, end.run) == (None, chain.run)
     assert {told.parent for told in heard.told[1:-1]} == {chain.run}
+
+
+@each_dialect
+def test_within_a_callers_chain_both_callbacks_are_told_of_everything_once(dialect: Dialect) -> None:
+    own, callers, both = Listener(), Listener(), Listener()
+    model = ScriptedModel(replies=[dialect.call("x", tool="Probe"), dialect.answer("y")])
+    agent = Agent(llm=model, tools=[probe()], protocol=dialect.protocol, callbacks=[own, both])
+    chain = itemgetter("input") | agent.as_runnable()
+
+    assert chain.invoke({"input": "Which?"}, config={"callbacks": [callers, both]}).answer == "y"
+    run = ["on_chain_start", *MODEL, *TOOL, *MODEL, "on_chain_end"]
+    picked = ["on_chain_start", "on_chain_end"]
+    assert own.hooks == run
+    assert (
+        callers.hooks
+        == both.hooks
+        == [
+            "on_chain_start",
+            *picked,
+            *("on_chain_start", *run, "on_chain_end"),
+            "on_chain_end",
+        ]
+    )
+    above = {told.run: told.parent for told in callers.of("on_chain_start")}
+    links = [callers.of("on_tool_start")[0].parent]
+    while links[-1] is not None:
+        links.append(above[links[-1]])
+    assert len(links) == 4, "the run, its Runnable, the whole chain, and nothing above"
 
 
 @each_dialect
