@@ -85,9 +85,7 @@ class Agent:
         trace: str | os.PathLike[str] | None = None,
     ) -> None:
         kind = ConversationBufferWindowMemory
-        check(
-            "memory", memory, kind, f"a {kind.__name__}", "; another history goes under one: chat_memory=..."
-        )
+        check("memory", memory, kind, f"a {kind.__name__}", "; any history goes under it: chat_memory=...")
         check("limits", limits, Limits, "a Limits(...)")
         check("budget", budget, Limits, "a Limits(...)")
         check("llm", llm, Runnable, "a LangChain chat model", "; load_model(name) makes one")

@@ -202,7 +202,7 @@ def test_no_question_is_a_callers_mistake(question: Any, sentence: str) -> None:
         ({"llm": "gpt-4o"}, "llm takes a LangChain chat model, not 'gpt-4o'"),
         ({"llm": 5}, "llm takes a LangChain chat model, not 5"),
         ({"llm": ScriptedModel}, "llm takes a LangChain chat model"),
-        ({"memory": 5}, "memory takes a ConversationBufferWindowMemory, not 5; another"),
+        ({"memory": 5}, "memory takes a ConversationBufferWindowMemory, not 5; any history"),
         ({"callbacks": 5}, "callbacks takes a list of LangChain callback handlers, not 5"),
         ({"callbacks": [5]}, "callbacks takes a list of LangChain callback handlers, not 5"),
         ({"callbacks": Counting()}, "callbacks takes a list of LangChain callback handlers, not <"),
