@@ -6,7 +6,7 @@ model that grows with the messages, and makes whatever stands around it look che
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -116,10 +116,20 @@ class Rehearsed:
     def run_bare(self) -> None:
         """The same messages to the model, the same inputs to the tool, each in a worker thread like ours."""
         self._begin()
+        for call in self._calls():
+            run_within(LONG_S, call)
+
+    def run_without_threads(self) -> None:
+        """The same calls, one after the other in the caller's own thread: none of them has a deadline."""
+        self._begin()
+        for call in self._calls():
+            call()
+
+    def _calls(self) -> Iterator[Callable[[], Any]]:
         for request, given in zip_longest(self.requests, self.inputs):
-            run_within(LONG_S, _invocation(self.model, request))
+            yield _invocation(self.model, request)
             if given is not None:
-                run_within(LONG_S, _tool_run(self.tool, given))
+                yield _tool_run(self.tool, given)
 
     def _begin(self) -> None:
         self.model.play(self.replies)

@@ -1,4 +1,8 @@
-"""What a step costs: ours, AgentExecutor's, and the bare sum of ``llm.invoke`` and ``tool.run``."""
+"""What a step costs: ours, AgentExecutor's, and the bare sum of ``llm.invoke`` and ``tool.run``.
+
+The bare calls of the goals run in worker threads like ours, for a deadline is what the threads are for; the
+same calls without threads are shown beside them.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +37,11 @@ def measure(plan: Plan) -> Measured:
         contenders += [
             Contender(f"ours, {protocol}", timed(each.run_ours, clock=plan.clock), STEPS),
             Contender(f"bare sum of ours, {protocol}", timed(each.run_bare, clock=plan.clock), STEPS),
+            Contender(
+                f"bare sum without threads, {protocol}",
+                timed(each.run_without_threads, clock=plan.clock),
+                STEPS,
+            ),
             Contender(f"ours, {protocol}, a new agent for each run", anew(each, protocol, plan.clock), STEPS),
         ]
     spreads = alternate(contenders, plan.repeats)
