@@ -247,7 +247,7 @@ def test_twenty_threads_over_one_memory_lose_nothing_and_mix_no_exchange() -> No
 
 
 def test_a_memory_of_another_kind_is_a_callers_mistake() -> None:
-    with pytest.raises(SettingsError, match="takes a ConversationBufferWindowMemory, not list"):
+    with pytest.raises(SettingsError, match=r"takes a ConversationBufferWindowMemory, not \[\]; any history"):
         Agent(llm=ScriptedModel(), memory=[])
 
 
